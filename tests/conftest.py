@@ -24,7 +24,7 @@ from gitmem.git.process import Git
 from gitmem.platform.machine import Context, machine_name, now
 from tests.copies import FolderCopies, StoreCopies, run_git
 
-pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms
+pytest_plugins = ["tests.world", "tests.agent"]  # for tests of several rooms
 
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.

@@ -12,10 +12,11 @@ from gitmem.hosts.registry import find_host
 from gitmem.learn.end import replay
 from gitmem.store.store import Store
 from gitmem.web.render import export
-from tests.cli.commands.project import Runner
-from tests.desk import Desk, Recorder
+from tests.agent import Recorder
+from tests.command_line import Runner
 from tests.mcp.conftest import Memory
 from tests.web.conftest import Viewer
+from tests.world import World
 
 SAID = "Session tokens are kept in the Redis cache."  # what the recorded session says wherever it can
 ISSUE = "The login page flickers in Safari."
@@ -41,18 +42,18 @@ issues:
 _FACT = "---\nid: {id}\nkind: {kind}\nstatus: {status}\ncreated: 2026-10-03T09:00:00+00:00\n{more}---\n{text}\n"
 
 
-class World:
+class Doors:
     """A store in which a session, and all that is made of one, says `SAID`; and ways to ask it."""
 
-    def __init__(self, desk: Desk, folder: Path) -> None:
-        self.desk, self.folder = desk, folder
-        self.root, context = folder.parent / "unset", desk.store.context
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world, self.folder = world, folder
+        self.root, context = folder.parent / "unset", world.store.context
         self.asked: list[str] = []  # hooks, each of a session of its own, which was told nothing yet
         self.context = context
         recorder = Recorder(folder / "one.jsonl", "s-one")
         recorder.turn(1, f"Move the sessions of the login page. {SAID}", f"Done. {SAID} It builds now.", fix="uv sync")
         recorder.turn(2, "Thanks, now describe where the session tokens are", f"I wrote it down. {SAID}")
-        replay(desk.store, recorder.write())
+        replay(world.store, recorder.write())
         self.put("summaries/memory_20261004_000000.summary.md", _SUMMARY)
         self.put("archive/memory_20261004_000000.md", f"# Old\n\n{SAID}\n")
         self.put("knowledge/login.md", f"# Login\n\n{SAID}\n")
@@ -65,7 +66,7 @@ class World:
 
     @property
     def store(self) -> Store:
-        return Store(self.desk.store.root, self.context)
+        return Store(self.world.store.root, self.context)
 
     def put(self, path: str, text: str) -> None:
         file = self.place(path)
@@ -77,7 +78,7 @@ class World:
         self.put(f"facts/{kind}/{identifier}-x.md", text)
 
     def place(self, path: str) -> Path:
-        return self.folder.__class__(self.desk.store.root, path)
+        return self.folder.__class__(self.world.store.root, path)
 
     def say(self, old: str, new: str, *, header: bool = False) -> None:
         """Have every document say something else, as a sync or an editor does; with `header` its front matter, too."""
@@ -148,7 +149,7 @@ class World:
 
 _SESSION = "sessions/2026/10/*.md"
 # By whom they are read: an agent gets a fence and a browser HTML.
-AGENT: dict[str, Callable[[World], str]] = {
+AGENT: dict[str, Callable[[Doors], str]] = {
     "start": lambda world: world.run("start"),
     "recall": lambda world: world.run("recall", QUESTION),
     "search": lambda world: world.run("search", QUESTION),
@@ -178,15 +179,15 @@ AGENT: dict[str, Callable[[World], str]] = {
     "resource": lambda world: world.resource(world.only(_SESSION)),
     "prompt recall": lambda world: world.topic(QUESTION),
 }
-BROWSER: dict[str, Callable[[World], str]] = {
+BROWSER: dict[str, Callable[[Doors], str]] = {
     "page of a concept": lambda world: world.page(f"/concept/{world.id_of('concepts/*.md')}"),
     "page of a session": lambda world: world.page("/session/s-one"),
     "page of a search": lambda world: world.page("/search?q=session+tokens+Redis+cache"),
     "page of knowledge": lambda world: world.page("/knowledge"),
     "first page": lambda world: world.page("/"),
-    "export": World.exported,
+    "export": Doors.exported,
 }
-_WORDS: dict[str, Callable[[World], list[str]]] = {
+_WORDS: dict[str, Callable[[Doors], list[str]]] = {
     "search": lambda _: ["search", QUESTION],
     "get": lambda world: ["get", world.only(_SESSION)],
     "concepts show": lambda world: ["concepts", "show", world.id_of("concepts/*.md")],

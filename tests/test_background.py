@@ -13,24 +13,23 @@ from gitmem.health import document_checks as changed
 from gitmem.learn import end as session_end
 from gitmem.model.exchange import split_fields
 from gitmem.record.read import IDLE, context_used, in_context, look
-from gitmem.record.save import save
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
 from gitmem.store.layers import private_store, set_private
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from tests.agent import Agent
 from tests.own_settings import own_settings
-from tests.record.test_capture import Host
 from tests.started import session_start
 
 ALIVE, DEAD = 4711, 4712
 
 
-class Session(Host):
+class Session(Agent):
     """A session that delivers events and has a transcript."""
 
-    def __init__(self, desk, folder: Path, name="sess-1", owner=ALIVE) -> None:
-        super().__init__(desk, name, owner)
+    def __init__(self, world, folder: Path, name="sess-1", owner=ALIVE) -> None:
+        super().__init__(world, name, owner)
         self.path = folder / f"{name}.jsonl"
         self.path.touch()
         self.transcript = str(self.path)
@@ -39,7 +38,7 @@ class Session(Host):
         message: dict[str, object] = {"role": role, "content": text}
         if tokens:
             message["usage"] = {"input_tokens": tokens}
-        at = self.desk.clock.now.isoformat()
+        at = self.world.clock.now.isoformat()
         item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.session, "timestamp": at}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(item | {"message": message} | more, ensure_ascii=False) + "\n")
@@ -52,23 +51,23 @@ class Session(Host):
 
 
 @pytest.fixture
-def session(desk, tmp_path) -> Session:
-    return Session(desk, tmp_path)
+def session(world, tmp_path) -> Session:
+    return Session(world, tmp_path)
 
 
-def drain(desk):
-    desk.store = Store(desk.store.root, desk.store.context)
-    return process_spool(desk.store, lambda process: process != DEAD)
+def drain(world):
+    world.store = Store(world.store.root, world.store.context)
+    return process_spool(world.store, lambda process: process != DEAD)
 
 
-def waiting(desk) -> list[str]:
-    return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
+def waiting(world) -> list[str]:
+    return sorted(name.split("-")[0] for name in HookSpool(world.store.private).names())
 
 
-def told(desk, label: str = "") -> list[str]:
+def told(world, label: str = "") -> list[str]:
     """The requests that the daily logs tell of; with a label, the texts of the entries that have it."""
     found = []
-    for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
+    for path in sorted(Path(world.store.root).glob("daily/*/*/*.md")):
         entries = [one.entry for one in find_entries(path.read_text(encoding="utf-8"))]
         if label:
             found += [entry.text for entry in entries if entry.label == label]
@@ -77,8 +76,8 @@ def told(desk, label: str = "") -> list[str]:
     return [text for text in found if text]
 
 
-def ops(desk, bare_git) -> list[str]:
-    root = Path(desk.store.root)
+def ops(world, bare_git) -> list[str]:
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     return bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "--reverse").split()[1:]
 
@@ -86,14 +85,14 @@ def ops(desk, bare_git) -> list[str]:
 # Whether a session is over
 
 
-def test_a_session_goes_on_while_its_host_runs(desk, session):
+def test_a_session_goes_on_while_its_host_runs(world, session):
     session.deliver("SessionStart")
     session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
-    (found,) = look(desk.store, lambda _: True).sessions
+    (found,) = look(world.store, lambda _: True).sessions
     assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
-    assert look(desk.store, lambda _: False).over() == {"sess-1"}
-    desk.clock.now += IDLE + timedelta(seconds=2)
-    assert look(desk.store, lambda _: True).over() == {"sess-1"}
+    assert look(world.store, lambda _: False).over() == {"sess-1"}
+    world.clock.now += IDLE + timedelta(seconds=2)
+    assert look(world.store, lambda _: True).over() == {"sess-1"}
 
 
 @pytest.mark.parametrize(
@@ -104,18 +103,18 @@ def test_a_session_goes_on_while_its_host_runs(desk, session):
         ([(DEAD, "SessionStart"), (ALIVE, "UserPromptSubmit")], False),  # the last process to deliver counts
     ],
 )
-def test_a_session_is_over_after_its_end_unless_it_began_again(desk, session, delivered, over):
+def test_a_session_is_over_after_its_end_unless_it_began_again(world, session, delivered, over):
     for second, (session.owner, event) in enumerate(delivered):
         session.deliver(event, second=second, prompt="x", source="resume")
-    assert bool(look(desk.store, lambda process: process != DEAD).over()) is over
+    assert bool(look(world.store, lambda process: process != DEAD).over()) is over
 
 
 # The end
 
 
-def test_a_turn_makes_at_most_three_commits(desk, session, bare_git):
+def test_a_turn_makes_at_most_three_commits(world, session, bare_git):
     """Of a request that states a rule, a command that fails and is fixed, and an answer that decides something."""
-    before = int(bare_git(desk.store.root, "rev-list", "--count", "HEAD"))
+    before = int(bare_git(world.store.root, "rev-list", "--count", "HEAD"))
     failed = {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "pytest"}}
     session.deliver("UserPromptSubmit", "p-1", 0, prompt="From now on, never deploy on Fridays. Repair the loader.")
     session.deliver("PostToolUseFailure", "p-1", 1, **failed, error="Exit code 1\nKeyError: 'port'")
@@ -124,47 +123,47 @@ def test_a_turn_makes_at_most_three_commits(desk, session, bare_git):
     session.deliver("PostToolUse", "p-1", 3, **{**failed, "tool_use_id": "3"}, tool_response="1 passed")
     said = "The loader is repaired. We decided to use argon2id, not bcrypt. Known issue: the index breaks on NFS."
     session.deliver("Stop", "p-1", 4, last_assistant_message=said)
-    drain(desk)
+    drain(world)
     for text in ("never deploy on Fridays", "argon2id", "KeyError"):
-        assert text in bare_git(desk.store.root, "grep", "-h", "-e", text, "HEAD", "--", "*.md")
-    assert before < int(bare_git(desk.store.root, "rev-list", "--count", "HEAD")) <= before + 3
+        assert text in bare_git(world.store.root, "grep", "-h", "-e", text, "HEAD", "--", "*.md")
+    assert before < int(bare_git(world.store.root, "rev-list", "--count", "HEAD")) <= before + 3
 
 
-def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
+def test_a_session_that_ends_leaves_its_transcript(world, session, bare_git):
     session.deliver("SessionStart")
     session.turn("t-1", 1)
-    drain(desk)
-    assert waiting(desk) == ["SessionStart"]
-    assert transcripts.sessions(desk.store) == []
+    drain(world)
+    assert waiting(world) == ["SessionStart"]
+    assert transcripts.sessions(world.store) == []
     session.deliver("SessionEnd", second=5, reason="other")
-    drain(desk)
-    assert waiting(desk) == []
-    said = [json.loads(line) for line in transcripts.read(desk.store, "sess-1") or ()]
+    drain(world)
+    assert waiting(world) == []
+    said = [json.loads(line) for line in transcripts.read(world.store, "sess-1") or ()]
     assert [(line["role"], line["text"]) for line in said] == [
         ("user", "question t-1 of the day"),
         ("assistant", "It is done, all of it."),
     ]
-    assert ops(desk, bare_git) == ["init", "turn"]
-    branches = bare_git(Path(desk.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert ops(world, bare_git) == ["init", "turn"]
+    branches = bare_git(Path(world.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
     assert branches == ["gitmem"]
 
 
-def test_a_session_without_a_transcript_ends_too(desk, session):
+def test_a_session_without_a_transcript_ends_too(world, session):
     for path in ("/no/such/file", "", "/dev/null", str(session.path.parent), "a\0b"):
         payload = {"hook_event_name": "SessionEnd", "session_id": f"s{len(path)}", "transcript_path": path}
-        HookSpool(desk.store.private).accept("SessionEnd", ALIVE, json.dumps(payload).encode())
-    drain(desk)
-    assert waiting(desk) == []
-    assert transcripts.sessions(desk.store) == []
-    assert FailureLog(desk.store.private).failures() == []
+        HookSpool(world.store.private).accept("SessionEnd", ALIVE, json.dumps(payload).encode())
+    drain(world)
+    assert waiting(world) == []
+    assert transcripts.sessions(world.store) == []
+    assert FailureLog(world.store.private).failures() == []
 
 
 @pytest.mark.parametrize(
     "error, message",
     [(NotSavedError("The disk is full.", "Make room."), "The disk is full."), (KeyError("odd"), "KeyError: 'odd'")],
 )
-def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, monkeypatch, error, message):
-    other = Session(desk, session.path.parent, "sess-2")
+def test_what_fails_is_logged_kept_and_hinders_nothing_else(world, session, monkeypatch, error, message):
+    other = Session(world, session.path.parent, "sess-2")
     for one, turn in ((session, "t-1"), (other, "t-2")):
         one.turn(turn)
         one.deliver("SessionEnd", second=5)
@@ -177,37 +176,37 @@ def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(session_end, "keep_transcript", fails)
-        drain(desk)
-    assert waiting(desk) == ["SessionEnd"]
-    (failure,) = FailureLog(desk.store.private).failures()
+        drain(world)
+    assert waiting(world) == ["SessionEnd"]
+    (failure,) = FailureLog(world.store.private).failures()
     assert (failure.command, failure.message) == ("hook: session end", message)
     assert ("Traceback" in failure.traceback) is not isinstance(error, GitmemError | OSError)
-    assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
-    assert len(told(desk)) == 2
-    drain(desk)
-    assert waiting(desk) == []
-    assert len(transcripts.sessions(desk.store)) == 2
+    assert [one.session for one in transcripts.sessions(world.store)] == ["sess-2"]
+    assert len(told(world)) == 2
+    drain(world)
+    assert waiting(world) == []
+    assert len(transcripts.sessions(world.store)) == 2
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
 @pytest.mark.parametrize("kind", ["SessionEnd", "PreCompact"])
-def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, kind):
+def test_a_transcript_that_cannot_be_read_is_tried_three_times(world, session, kind):
     session.turn("t-1")
     session.path.unlink()
     session.path.symlink_to("/proc/self/mem")
     session.deliver(kind, second=5)
     for number in (1, 2):
-        drain(desk)
-        assert waiting(desk) == [kind]
-        assert len(FailureLog(desk.store.private).failures()) == number
-    drain(desk)
-    assert waiting(desk) == []
-    failures = FailureLog(desk.store.private).failures()
+        drain(world)
+        assert waiting(world) == [kind]
+        assert len(FailureLog(world.store.private).failures()) == number
+    drain(world)
+    assert waiting(world) == []
+    failures = FailureLog(world.store.private).failures()
     assert "It is not tried again. 'gitmem replay" in failures[-1].message
-    drain(desk)
-    assert len(FailureLog(desk.store.private).failures()) == len(failures)
-    assert told(desk) == ["question t-1 of the day"]
-    assert not any(Path(desk.store.private, "unread").iterdir())
+    drain(world)
+    assert len(FailureLog(world.store.private).failures()) == len(failures)
+    assert told(world) == ["question t-1 of the day"]
+    assert not any(Path(world.store.private, "unread").iterdir())
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
@@ -216,14 +215,14 @@ def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
     assert not in_context("/proc/self/mem", "marker")
 
 
-def test_what_was_saved_before_a_compaction_is_told_after_it(desk, session):
-    save(desk.store, desk.save("Use uv, not pnpm", MemoryType.DECISION))
+def test_what_was_saved_before_a_compaction_is_told_after_it(world, session):
+    world.save("Use uv, not pnpm", MemoryType.DECISION)
     session.turn("t-1", answer="The parser reads CRLF files now.")
     session.say("user", "Split the reader from the parser", promptId="t-2")
     session.say("assistant", "The reader is in read.py, the transcript alone says so.")
     session.deliver("PreCompact", second=5)
-    drain(desk)
-    text = session_start(desk.store, (), None, ())
+    drain(world)
+    text = session_start(world.store, (), None, ())
     assert "Use uv, not pnpm" in text
     assert "The parser reads CRLF files now." in text
     assert "Split the reader from the parser → The reader is in read.py" in text
@@ -235,29 +234,29 @@ DECIDED = "We decided to use uv instead of pnpm for builds."
 LEARNED = "It turned out that the cache key did not hold the platform."
 
 
-def test_it_can_be_switched_off(desk, session):
-    own_settings(desk.store.context, "save:\n  context_percent: 0\n")
+def test_it_can_be_switched_off(world, session):
+    own_settings(world.store.context, "save:\n  context_percent: 0\n")
     session.say("assistant", LEARNED)
     session.turn("t-1", 1, tokens=190_000)
-    drain(desk)
-    assert told(desk, "Learning") == []
+    drain(world)
+    assert told(world, "Learning") == []
 
 
-def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
-    assert changed.look(desk.store, (), most=1).left > 0
-    do_upkeep(desk.store, lambda: False)
-    assert changed.look(desk.store, (), most=0).left == 0
+def test_upkeep_looks_at_the_documents_that_status_did_not(world):
+    assert changed.look(world.store, (), most=1).left > 0
+    do_upkeep(world.store, lambda: False)
+    assert changed.look(world.store, (), most=0).left == 0
 
 
-def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
-    do_upkeep(desk.store, lambda: False)
-    known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
-    assert known.split("\n")[1] == desk.store.tip
+def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(world):
+    do_upkeep(world.store, lambda: False)
+    known = Path(world.store.private, "known", "origins").read_text(encoding="utf-8")
+    assert known.split("\n")[1] == world.store.tip
 
 
-def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(desk, session, tmp_path):
-    set_private(desk.store, "sess-2", on=True)
-    private = Session(desk, tmp_path, "sess-2")
+def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(world, session, tmp_path):
+    set_private(world.store, "sess-2", on=True)
+    private = Session(world, tmp_path, "sess-2")
     session.turn("t-1")
 
     def alive(_: int) -> bool:
@@ -266,8 +265,8 @@ def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(d
             private.turn("t-secret")
         return True
 
-    process_spool(desk.store, alive)
-    process_spool(desk.store, alive)
-    assert "question t-1 " in desk.text(MEMORY)
-    assert "t-secret" not in desk.text(MEMORY)
-    assert b"question t-secret " in (private_store(desk.store).read(MEMORY) or b"")
+    process_spool(world.store, alive)
+    process_spool(world.store, alive)
+    assert "question t-1 " in world.text(MEMORY)
+    assert "t-secret" not in world.text(MEMORY)
+    assert b"question t-secret " in (private_store(world.store).read(MEMORY) or b"")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cli.commands.project import ROOT
+from tests.command_line import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 BENCHES = sorted(path.stem for path in (ROOT / "bench").glob("*.py"))

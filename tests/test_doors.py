@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.cli.table import COMMANDS
-from tests.desk import desk  # noqa: F401  # a fixture
-from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
+from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, Doors, texts
 
 NOW = "Valkey has the session tokens now."
 
 
 @pytest.fixture
-def world(desk, tmp_path) -> World:  # noqa: F811
-    return World(desk, tmp_path / "world")
+def world(world, tmp_path) -> Doors:
+    return Doors(world, tmp_path / "world")
 
 
 def test_what_is_settled_is_marked_where_it_is_told(world):
@@ -152,7 +151,7 @@ def test_no_door_tells_more_than_text_whatever_the_documents_say(world):
     tells_text()
 
 
-def all_tell_text(world: World) -> None:
+def all_tell_text(world: Doors) -> None:
     """Ask each door, whose documents say that the tokens are in the Redis cache and something hostile."""
     for name, ask in DOORS.items():
         told = ask(world)

@@ -26,8 +26,9 @@ import pytest
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main
-from gitmem.platform.machine import machine_name
-from tests.cli.commands.project import Terminal
+from gitmem.platform.machine import Context, machine_name, now
+from tests.agent import Player
+from tests.command_line import Terminal
 from tests.world import World
 
 FOLDER = Path(__file__).parent / "transcripts"
@@ -70,25 +71,25 @@ class Transcript:
         commands = re.findall(r"^\$ (.*(?:\\\n.*)*)", block, re.MULTILINE)
         return "".join(f"$ {command}\n{self.named(self.run(command))}" for command in commands)
 
-    def play_sessions(self, block: str, world: World) -> str:
+    def play_sessions(self, block: str, player: Player) -> str:
         """Return a block of sessions with what the agent is shown now, and what commands print."""
         return "".join(
-            f"{match[0]}\n{self.named(textwrap.indent(self.act(*match.groups(), world), _INDENT, lambda _: True))}"
+            f"{match[0]}\n{self.named(textwrap.indent(self.act(*match.groups(), player), _INDENT, lambda _: True))}"
             for match in _ACT.finditer(block)
         )
 
-    def act(self, sign: str, text: str, world: World) -> str:
+    def act(self, sign: str, text: str, player: Player) -> str:
         """Do what a line of a session says; return what is shown after it."""
         if sign == "$":
             return self.run(text)
         text, _, more = text.partition("\n")
         failure = "\n".join(line.removeprefix("  | ") for line in more.split("\n"))
         path, _, content = text.partition(": ")
-        acts = {"#": world.begin, ">": world.prompt, "<": world.answer, "+": world.command, "%": world.compact}
+        acts = {"#": player.begin, ">": player.prompt, "<": player.answer, "+": player.command, "%": player.compact}
         if sign in acts:
             shown = acts[sign](text)
         else:
-            shown = world.command(text, failure) if sign == "!" else world.edit(path, content)
+            shown = player.command(text, failure) if sign == "!" else player.write(path, content)
         return shown and shown + "\n"
 
     def run(self, command: str) -> str:
@@ -164,9 +165,10 @@ def test_sessions_are_shown_what_the_page_says(path, tmp_path, home, environ, in
     initialize(project)
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
     transcript.folder = project
-    world = World(project, transcript.environ, monkeypatch)
-    played = _SESSION.sub(lambda block: transcript.play_sessions(block[0], world), text)
-    world.end()
+    context = Context(transcript.environ, str(home), machine_name(str(home)), now)
+    player = Player(World(project / ".gitmem", context), monkeypatch)
+    played = _SESSION.sub(lambda block: transcript.play_sessions(block[0], player), text)
+    player.end()
     if _WRITES:
         path.write_text(played, encoding="utf-8")
     assert played == text

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.desk import desk  # noqa: F401  # a fixture
-from tests.doors import DOORS, SAID, World
+from tests.doors import DOORS, SAID, Doors
 
 RULE = "Session tokens of the Redis cache are never logged."
 # Documents of each kind, each changed by an author of its own.
@@ -94,8 +93,8 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.fixture
-def world(desk, tmp_path, bare_git) -> World:  # noqa: F811
-    world = World(desk, tmp_path / "world")
+def world(world, tmp_path, bare_git) -> Doors:
+    world = Doors(world, tmp_path / "world")
     world.fact("d000000000b", SAID)
     world.fact("r00000000b2", RULE, "rule", more=f"name: tokens\ndescription: {RULE}\n")
     world.fact("i00000000b3", "The Redis cache flickers.", "issue", "open")
@@ -103,7 +102,7 @@ def world(desk, tmp_path, bare_git) -> World:  # noqa: F811
     return world
 
 
-def _changed(world: World, git: Callable[..., str], change: Change) -> Iterator[int]:
+def _changed(world: Doors, git: Callable[..., str], change: Change) -> Iterator[int]:
     """Have each document changed by a commit of another author; yield the authors' numbers."""
     root = world.place("")
     for number, pattern in enumerate(KINDS, 10):
@@ -116,7 +115,7 @@ def _changed(world: World, git: Callable[..., str], change: Change) -> Iterator[
             yield number
 
 
-def _silent(world: World, numbers: list[int]) -> list[tuple[str, str, str]]:
+def _silent(world: Doors, numbers: list[int]) -> list[tuple[str, str, str]]:
     """Return the doors that show what an author wrote without their name, with the kind of document and the line."""
     found = []
     for name, ask in DOORS.items():

@@ -1,124 +1,439 @@
-"""A project, its memory and the sessions of an agent in it: what pages of `tests/sessions` are played in.
+"""One world for all tests: a project with its memory, clones of it on other machines, and the ways into it.
 
-The agent is Claude Code: each event is a payload for its hook, and a line of its transcript where it writes one. Hooks
-run in this process; what would run behind them runs at the end of each answer and of each session.
+A test changes memory by hand (`write`, `git`, `commit_file`), in one transaction (`commit`), as a save (`save`), or by
+a command in this process (`run`); `tests/agent.py` has the sessions of agents. `sound` is what must be true after each.
 """
 
-import io
-import json
-import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
-from gitmem.cli.app import App
-from gitmem.cli.commands.hook import hook
-from gitmem.text.terminal import FENCE
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
+from gitmem.document.ids import make_id
+from gitmem.document.message import Message
+from gitmem.git.address import Remote
+from gitmem.git.remote import Connection
+from gitmem.platform.machine import Context
+from gitmem.record.save import Saved, save
+from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.store import Store
+from gitmem.store.transact import TransactResult, transact
+from gitmem.store.transaction import Transaction
+from gitmem.sync.fetch import Synced
+from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import Proposal, propose
+from gitmem.sync.retries import Chance, Options
+from gitmem.sync.rounds import sync
+from gitmem.sync.sync import sync_transcripts
+from tests.command_line import Ran, Runner
+from tests.conftest import RunsGit
+from tests.copies import FolderCopies, StoreCopies, run_git
+from tests.own_settings import own_file, own_settings
 
-_LIMITS = ("SECONDS", "LONGEST_SECONDS", "TOLD_SECONDS")  # after which a hook ends its process, which is this one
+SEOUL = timezone(timedelta(hours=9))
+AFTERNOON = datetime(2026, 11, 21, 14, 3, 22, tzinfo=SEOUL)
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the user's own
+QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
+LONG = "a sentence that is long enough to fill a file soon, and to be followed by git"
+_SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+class Clock:
+    """A clock that stands until it is moved, or moves on by a step at each look."""
+
+    def __init__(self, now: datetime = AFTERNOON, step: timedelta = timedelta(0)) -> None:
+        self.now, self.step = now, step
+
+    def __call__(self) -> datetime:
+        self.now += self.step
+        return self.now
+
+
+class Crash(BaseException):
+    """The end of a process, as far as one process can tell of its own."""
 
 
 class World:
-    """Delivers what happens in sessions, one after the other; each act returns what the agent is shown after it."""
+    """A store, the ways users and gitmem change it, and what it holds."""
 
-    def __init__(self, project: Path, environ: dict[str, str], patch: pytest.MonkeyPatch) -> None:
-        self.project, self.environ = project, environ
-        self.session = ""
-        self._turns = self._calls = 0
-        for limit in _LIMITS:
-            patch.setattr(f"gitmem.cli.commands.hook.{limit}", 60.0)
-        patch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # nothing runs in the background
-        patch.delattr("os.setsid", raising=False)
-
-    def begin(self, name: str) -> str:
-        """Begin a session, after the end of the one before it."""
-        self.end()
-        self.session = name
-        return self._deliver("SessionStart", source="startup")
-
-    def end(self) -> None:
-        if self.session:
-            self._deliver("SessionEnd", reason="exit")
-            self._drain()
-            self.session = ""
-
-    def compact(self, trigger: str) -> str:
-        """Compact the agent's context; return what the session, which goes on, is shown then."""
-        self._deliver("PreCompact", trigger=trigger)
-        self._drain()
-        return self._deliver("SessionStart", source="compact")
-
-    def prompt(self, text: str) -> str:
-        time.sleep(1 - time.time() % 1)  # of two exchanges of one second the ids decide which comes first
-        self._turns += 1
-        self._write("user", text)
-        return self._deliver("UserPromptSubmit", prompt=text)
-
-    def command(self, command: str, failure: str = "") -> str:
-        return self._call("Bash", {"command": command}, failure and f"Exit code 1\n{failure}")
-
-    def edit(self, path: str, text: str) -> str:
-        file = self.project / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text}\n", encoding="utf-8")
-        return self._call("Write", {"file_path": str(file), "content": f"{text}\n"}, "")
-
-    def answer(self, text: str) -> str:
-        self._write("assistant", [{"type": "text", "text": text}])
-        shown = self._deliver("Stop", last_assistant_message=text)
-        self._drain()
-        return shown
-
-    def _call(self, tool: str, given: dict[str, object], failure: str) -> str:
-        self._calls += 1
-        call = f"toolu_{self._calls}"
-        self._write("assistant", [{"type": "tool_use", "id": call, "name": tool, "input": given}])
-        result = {"type": "tool_result", "tool_use_id": call, "content": failure or "ok", "is_error": bool(failure)}
-        self._write("user", [result])
-        about = {"tool_name": tool, "tool_use_id": call, "tool_input": given}
-        before = self._deliver("PreToolUse", **about)
-        more = {"error": failure} if failure else {"tool_response": "ok"}
-        after = self._deliver("PostToolUseFailure" if failure else "PostToolUse", **about, **more)
-        return "\n".join(filter(None, (before, after)))
+    def __init__(self, root: Path | str, context: Context) -> None:
+        self.root, self.context = Path(root), context
+        self._number = 0
+        self.reopen()
 
     @property
-    def _transcript(self) -> Path:
-        return Path(self.environ["HOME"], ".claude", "projects", "world", f"{self.session}.jsonl")
+    def project(self) -> Path:
+        return self.root.parent
 
-    def _write(self, role: str, content: object) -> None:
-        self._transcript.parent.mkdir(parents=True, exist_ok=True)
-        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        line = {"type": role, "uuid": f"{self.session}-{self._turns}-{self._calls}-{role}", "sessionId": self.session}
-        line |= {"cwd": str(self.project), "timestamp": at, "promptId": f"{self.session}-{self._turns}"}
-        with self._transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line | {"message": {"role": role, "content": content}}, ensure_ascii=False) + "\n")
+    @property
+    def clock(self) -> Any:
+        return self.context.clock
 
-    def _deliver(self, event: str, **more: object) -> str:
-        """Hand an event to the hook, and return the text that the agent gets, without its fence."""
-        payload = {"hook_event_name": event, "session_id": self.session, "cwd": str(self.project)}
-        payload |= {"prompt_id": f"{self.session}-{self._turns}", "transcript_path": str(self._transcript)}
-        printed = self._hook(json.dumps(payload | more, ensure_ascii=False).encode())
-        output = json.loads(printed).get("hookSpecificOutput", {}) if printed else {}
-        asked = [str(output[name]) for name in ("permissionDecision", "permissionDecisionReason") if name in output]
-        return "\n".join((*asked, *_inside(str(output.get("additionalContext", "")))))
+    def reopen(self) -> Store:
+        self.store = Store(str(self.root), self.context)
+        return self.store
 
-    def _drain(self) -> None:
-        assert self._hook(b"", "--drain") == ""
+    def accept(self) -> Self:
+        """Say yes to the store, wherever the test copied it from."""
+        self.store.acceptance.give(())
+        return self
 
-    def _hook(self, data: bytes, *words: str) -> str:
-        out = io.StringIO()
-        app = App(self.environ, str(self.project), io.TextIOWrapper(io.BytesIO(data)), out, out)
-        assert hook(["hook", "claude", *words], app) == 0
-        return out.getvalue()
+    def git(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
+        """Run what a user does with git in the store."""
+        return run_git(self.root, *args, stdin=stdin, env=env)
+
+    def write(self, path: str, content: str | bytes) -> Path:
+        """Write what a user does with an editor."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def commit_file(self, path: str, content: str | bytes, message: str, date: str = "") -> None:
+        """Write a file and commit it with plain git."""
+        self.write(path, content)
+        self.git("add", "-A")
+        self.git("commit", "-qm", message, env={"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else None)
+
+    def configure(self, text: str) -> None:
+        """Have the user's own settings say this, and open the store again."""
+        own_settings(self.context, text)
+        self.reopen()
+
+    def event(self, text: str, kind: MemoryType = MemoryType.NOTE, *, at: datetime | None = None, **more: Any) -> Save:
+        """Return what a door would save, with an id of its own."""
+        self._number += 1
+        at = at or self.context.clock()
+        return Save(make_id(int(at.timestamp() * 1000), self._unique()), at, text, kind, **more)
+
+    def _unique(self) -> bytes:
+        return self._number.to_bytes(7, "big")
+
+    def save(self, text: str, kind: MemoryType = MemoryType.NOTE, **more: Any) -> Saved:
+        return save(self.store, self.event(text, kind, **more))
+
+    def save_on(self, day: str, text: str, kind: MemoryType = MemoryType.NOTE) -> Save:
+        """Save something on that day, when that day it was; the id is that of its entry."""
+        today, self.clock.now = self.clock.now, datetime.fromisoformat(f"{day}T10:00:00+09:00")
+        event = self.event(text, kind)
+        saved = save(self.store, event)
+        self.clock.now = today
+        return event._replace(id=saved.id)
+
+    def commit(self, changes: Mapping[str, bytes | None], *, scan=False, subject="put") -> TransactResult[bool]:
+        """Have gitmem commit files in one transaction."""
+
+        def plan(transaction: Transaction) -> bool:
+            return transaction.commit(Message(subject, (("Gitmem-Op", "save"),)), changes)
+
+        return transact(self.store, plan, purpose="test", scan=scan)
+
+    def append(self, path: str, line: bytes, *, scan=False) -> TransactResult[bool]:
+        """Have gitmem add a line to a file, whatever else is in it."""
+
+        def plan(transaction: Transaction) -> bool:
+            content = (transaction.read(path) or b"") + line
+            return transaction.commit(Message("append", (("Gitmem-Op", "save"),)), {path: content})
+
+        return transact(self.store, plan, purpose="test", scan=scan)
+
+    def settle(self) -> TransactResult[None]:
+        """Do what any command does that looks at the whole store."""
+        return transact(self.store, lambda _: None, purpose="test", scan=True)
+
+    def ran(self, *argv: str, cwd: Path | None = None, environ: Mapping[str, str] | None = None, **options: Any) -> Ran:
+        """Run a command in the project, in this process."""
+        return Runner(cwd or self.project, {**self.context.environ, **(environ or {})}).ran(*argv, **options)
+
+    def run(self, *argv: str, **options: Any) -> Ran:
+        """Run a command that succeeds."""
+        ran = self.ran(*argv, **options)
+        assert ran.code == 0, ran.err
+        return ran
+
+    def remember(self, text: str, *options: str) -> dict[str, Any]:
+        """Save by the command; return what it says."""
+        saved: dict[str, Any] = self.run("save", text, "--json", *options).json
+        return saved
+
+    def rotate(self) -> str:
+        """Save until memory.md becomes an archive; return its path."""
+        own_file(self.context.environ, self.context.home).write_text(_SMALL)
+        for number in range(40):
+            if archive := self.remember(f"filler {number} {LONG}", "--session", f"filler-{number}")["archive"]:
+                return str(archive)
+        raise AssertionError
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def text(self, path: str) -> str:
+        """Return a file as the store reads it, "" where there is none."""
+        return (self.store.read(path) or b"").decode()
+
+    def files(self) -> dict[str, bytes]:
+        found = {}
+        for path in sorted(self.root.rglob("*")):
+            name = path.relative_to(self.root).as_posix()
+            if name.split("/")[0] not in {".git", ".tmp"} and path.is_file():
+                found[name] = path.read_bytes()
+        return found
+
+    def tree(self, revision: str = "HEAD") -> dict[str, bytes]:
+        repository = self.store.repository
+        entries = repository.files(self.tip if revision == "HEAD" else repository.resolve(revision))
+        found = repository.blobs([entry.oid for entry in entries])
+        return {entry.path: data for entry, data in zip(entries, found, strict=True)}
+
+    def subjects(self, span: str = "HEAD") -> list[str]:
+        """Return the subjects of commits, the newest first."""
+        return self.git("log", "--format=%s", span).splitlines()
+
+    @property
+    def tip(self) -> str:
+        return self.git("rev-parse", "HEAD")
+
+    def status(self) -> str:
+        return self.git("status", "--porcelain")
+
+    def entries(self) -> list[str]:
+        """Return the ids of all entries in the daily logs, in order of the files."""
+        texts = (path.read_text(encoding="utf-8") for path in sorted(self.root.glob("daily/**/*.md")))
+        return [line.rsplit("^", 1)[1] for text in texts for line in text.splitlines() if " ^" in line]
+
+    def sound(self, *, killed: bool = False) -> None:
+        """Work tree, index and tip are the same, the repository is whole, and nothing is left over.
+
+        What git was writing when it was `killed` itself is left to maintenance.
+        """
+        assert self.status() == ""
+        assert self.files() == self.tree()
+        self.whole(killed=killed)
+
+    def whole(self, *, killed: bool = False) -> None:
+        assert self.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
+        assert self.store.marked() == self.tip
+        layout = self.store.repository.layout
+        names = [path.name for folder in (layout.git_dir, layout.common_dir) for path in Path(folder).rglob("*")]
+        litter = [name for name in names if name.endswith(".lock") or name.startswith(("fast_import_", "tmp_"))]
+        assert [name for name in litter if not (killed and name.startswith("tmp_"))] == []
+        assert not (self.root / ".tmp").exists() or os.listdir(self.root / ".tmp") == []
 
 
-def _inside(text: str) -> Iterator[str]:
-    """Yield the lines of a text without gitmem's fence and the sentence that begins it."""
-    lines = text.split("\n")
-    if not lines[0].startswith(f"<{FENCE} "):
-        assert not text
-        return
-    assert lines[-1] == f"</{FENCE}>"
-    yield from lines[1:-1]
+def reached(store: Store) -> tuple[Store, Remote, Connection]:
+    """Return a store with its remote, and how it gets there."""
+    own = store.has_separate_repository
+    return store, find_remote(store, None), Connection(store.repository.layout, store.context.environ, own=own)
+
+
+def sync_store(store: Store, *accept: Accept, **options: object) -> Synced:
+    """Sync a store with its remote, without pauses."""
+    return sync(*reached(store), Options(**{"chance": QUICK, "accept": accept, **options}))
+
+
+class Machine(World):
+    """One clone of a memory, as one machine has it, which time moves on a second at each look; `ids` are its saves."""
+
+    def __init__(self, root: Path, name: str, context: Context) -> None:
+        self.name, self.ids = name, set[str]()
+        if not own_file(context.environ, context.home).exists():
+            own_settings(context, LISTED)
+        super().__init__(root, context._replace(machine=name, clock=Clock(NOON, timedelta(seconds=1))))
+
+    def like(self, other: Machine) -> Self:
+        """Go on where another one stood, of whose store this one's is a copy."""
+        self.clock.now, self._number, self.ids = other.clock.now, other._number, set(other.ids)
+        return self
+
+    def _unique(self) -> bytes:
+        return hashlib.sha256(f"{self.name} {self._number}".encode()).digest()  # ids of two machines never meet
+
+    def save(self, text: str, kind: MemoryType = MemoryType.NOTE, **more: Any) -> Saved:
+        saved = super().save(text, kind, **more)
+        self.ids.add(saved.id)
+        return saved
+
+    def sync(self, *accept: Accept, **options: object) -> Synced:
+        return sync_store(self.store, *accept, **options)
+
+    def sync_transcripts(self, *accept: Accept) -> None:
+        sync_transcripts(*reached(self.store), Options(accept, chance=QUICK))
+
+    def propose(self, *ids: str, name: str = "") -> Proposal:
+        return propose(*reached(self.store), Options(), ids=ids, name=name)
+
+
+def make_pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    """Make two machines that hold the same memory."""
+    first, second = machine("laptop"), machine("desktop")
+    first.sync()
+    second.sync()
+    return first, second
+
+
+def converge(*machines: Machine) -> str:
+    """Sync until all are at one commit; two rounds are enough."""
+    for _ in range(2):
+        for each in machines:
+            each.sync()
+    (tip,) = {each.tip for each in machines}
+    saved = set().union(*(each.ids for each in machines))
+    for each in machines:
+        each.sound()
+        assert sorted(each.entries()) == sorted(saved), "each entry is there once"
+        assert not any("<<<<<<<" in path.read_text(errors="replace") for path in each.root.glob("**/*.md"))
+    return tip
+
+
+@pytest.fixture
+def context(home: Path, environ: dict[str, str]) -> Context:
+    return Context(environ, str(home), "box", Clock(NOON))
+
+
+@pytest.fixture
+def world(new_store: StoreCopies, tmp_path: Path, home: Path, environ: dict[str, str]) -> World:
+    """A store with the files it begins with, of a project that is no git repository, on an afternoon in Seoul."""
+    project = tmp_path / "프로젝트 with a blank"
+    project.mkdir()
+    clock = Clock()
+    context = Context(environ, str(home), "desk-machine", clock)
+    new_store(project, context, clock.now)
+    return World(project / ".gitmem", context)
+
+
+@pytest.fixture
+def autumn(world: World) -> World:
+    """Give a store with days of three months."""
+    world.decision = world.save_on("2026-09-28", "uv를 쓴다, pnpm이 아니라", MemoryType.DECISION)
+    world.note = world.save_on("2026-09-29", "The loader reads its settings in layers.")
+    world.issue = world.save_on("2026-10-20", "긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
+    world.save_on("2026-11-02", "The parser of the loader is faster by half since it caches tokens.")
+    world.save_on("2026-11-20", "Yesterday's work on the store.")
+    return world
+
+
+@pytest.fixture
+def opened(context: Context) -> Callable[[Path | str], World]:
+    """Open any store as a world."""
+    return lambda root: World(root, context).accept()
+
+
+# Where a process can end once the branch has moved; each is what docs/architecture.md, "Order of writes", lets happen.
+CRASHES = {
+    "no file is written": "gitmem.git.worktree.WorkTree.publish",
+    "one file is written": "gitmem.git.worktree.WorkTree.publish",
+    "the files are written, the index is not": "gitmem.git.index.IndexUpdate.finish",
+    "all is written, the mark is not": "gitmem.store.store.Store.mark",
+}
+
+
+@pytest.fixture
+def crashing(monkeypatch: pytest.MonkeyPatch):
+    """Give a context manager in which a transaction ends at one of the points of `CRASHES`."""
+
+    @contextlib.contextmanager
+    def crash(point: str) -> Iterator[None]:
+        where = CRASHES[point]
+        owner, _, name = where.rpartition(".")
+        module, _, class_name = owner.rpartition(".")
+        target = getattr(__import__(module, fromlist=[class_name]), class_name)
+        real = getattr(target, name)
+
+        def end(self, first, *more):
+            if point == "one file is written":
+                real(self, list(first)[:1])
+            raise Crash
+
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, end)
+            with pytest.raises(Crash):
+                yield
+
+    return crash
+
+
+@pytest.fixture
+def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
+    """An empty bare repository."""
+    path = tmp_path / "remote of all.git"
+    bare_git(tmp_path, "init", "--bare", "--quiet", str(path))
+    return path
+
+
+@pytest.fixture
+def machine(new_store: StoreCopies, context: Context, tmp_path: Path, remote: Path) -> Callable[[str], Machine]:
+    """Give a function that makes one more machine with a new store that has the remote."""
+
+    def make(name: str, *, url: str | None = None) -> Machine:
+        root = tmp_path / name / ".gitmem"
+        root.parent.mkdir()
+        new_store(root.parent, context, NOON)  # of one machine, so that all begin with the same commits
+        made = Machine(root, name, context)
+        add_remote(made.store, "origin", url or str(remote))
+        return made
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def made() -> dict[str, tuple[Machine, ...]]:
+    """Give the machines that `made_once` has made, by what made them, as they stood then."""
+    return {}
+
+
+@pytest.fixture
+def made_once(
+    made: dict[str, tuple[Machine, ...]],
+    folder_copies: FolderCopies,
+    context: Context,
+    remote: Path,
+    machine: Callable[[str], Machine],
+) -> Callable[..., tuple[Machine, ...]]:
+    """Give a function that gives machines as another function makes them of `machine`, which it does once."""
+
+    def copy(each: Machine) -> Machine:
+        return Machine(remote.parent / each.name / ".gitmem", each.name, context).like(each)
+
+    def give(make: Callable[..., tuple[Machine, ...]], *names: str) -> tuple[Machine, ...]:
+        what = f"{make.__module__}.{make.__name__}"
+
+        def fill() -> None:
+            made[what] = tuple(copy(each) for each in make(machine))
+
+        folder_copies(what, remote.parent, (remote.name, *names), fill)
+        return tuple(copy(each) for each in made[what])
+
+    return give
+
+
+@pytest.fixture
+def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines that hold the same memory."""
+    return made_once(make_pair, "laptop", "desktop")
+
+
+def forget_private(folder: Path) -> None:
+    """Delete the private folder but the store's token, without which the user is asked."""
+    for path in folder.iterdir():
+        if path.name != "machine":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def listing(folder: Path) -> dict[str, tuple[int, ...]]:
+    """List a folder with everything about its files that a write would change."""
+    listed = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        status = path.lstat()
+        listed[str(path)] = (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return listed

@@ -6,7 +6,6 @@ from pathlib import Path
 from gitmem.archive.clear import clear, old_files
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.history.undo import undo
-from gitmem.record.save import save
 
 DAY = date(2026, 11, 21)
 LAYOUT = [
@@ -45,7 +44,7 @@ def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
         links = "".join(f"- 2026-09-01 [Done](of) it.](../{lines[one]}) {one}\n" for one in ids)
         head = f"---\nid: {identifier}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
         (folder / path).write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
-    save(autumn.store, autumn.save("commits what was written"))
+    autumn.save("commits what was written")
     done = clear(autumn.store, days=30)
     assert {gone, old} <= {*done.files}
     assert not (folder / gone).exists()
@@ -66,7 +65,7 @@ def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autu
     assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
     assert entry_ids(autumn.text("memory.md")) == set()
     assert clear(autumn.store, days=None, dry_run=True).files == ()
-    new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))
+    new = autumn.save("a new beginning", MemoryType.DECISION)
     undo(autumn.store, revision=done.commit)
     assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
     assert autumn.text("knowledge/mine.md") == "not committed yet\n"

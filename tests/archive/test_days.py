@@ -14,29 +14,27 @@ from gitmem.document.message import Message
 from gitmem.history import past_days as keeping
 from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
-from gitmem.record.save import save
 from gitmem.search.engine import answer
 from gitmem.search.recall import read_memory
 from gitmem.store.transact import transact
-from tests.desk import saved_on
 
 NOTE = "settings layers"
 
 
-def hits(desk, query: str = NOTE, **more):
-    return answer(desk.store, query, **more).hits
+def hits(world, query: str = NOTE, **more):
+    return answer(world.store, query, **more).hits
 
 
-def copies(desk) -> list[str]:
-    folder = Path(desk.store.private, "days")
+def copies(world) -> list[str]:
+    folder = Path(world.store.private, "days")
     return sorted(path.name[:10] for path in folder.glob("*.md"))
 
 
-def found(desk, query: str = NOTE) -> list[tuple[str, str]]:
-    return [(hit.path, hit.entry) for hit in hits(desk, query) if not hit.weak]
+def found(world, query: str = NOTE) -> list[tuple[str, str]]:
+    return [(hit.path, hit.entry) for hit in hits(world, query) if not hit.weak]
 
 
-def without_memory(desk) -> None:
+def without_memory(world) -> None:
     """Take the short views out of memory.md, as a rotation and its retention do in time."""
 
     def plan(transaction):
@@ -44,7 +42,7 @@ def without_memory(desk) -> None:
         transaction.read("memory.md")
         transaction.commit(Message("Empty it", (("Gitmem-Op", "save"),)), {"memory.md": body})
 
-    transact(desk.store, plan, purpose="test")
+    transact(world.store, plan, purpose="test")
 
 
 @pytest.fixture
@@ -102,7 +100,7 @@ def test_what_is_undone_is_found_no_more(past):
 
 
 def test_an_undone_consolidation_leaves_the_day_alone(past):
-    late = saved_on(past, "2026-11-03", "A late word on the walrus.")
+    late = past.save_on("2026-11-03", "A late word on the walrus.")
     without_memory(past)
     done = consolidate_due(past.store).done
     assert found(past, "walrus") == [("daily/2026/11/2026-11-03.md", late.id)]
@@ -115,7 +113,7 @@ def test_an_undone_consolidation_leaves_the_day_alone(past):
 
 
 def test_what_is_delivered_late_for_a_day_is_found_with_what_was_there(past):
-    late = saved_on(past, "2026-09-29", "A late word on the walrus.")
+    late = past.save_on("2026-09-29", "A late word on the walrus.")
     assert {hit.entry for hit in hits(past, "walrus")} == {late.id}
     assert [hit.entry for hit in hits(past)] == [past.note.id]
     without_memory(past)
@@ -132,7 +130,7 @@ def test_what_was_cleared_is_found_no_more_also_when_its_week_comes_again(past):
     assert hits(past) == []
     assert copies(past) == []
 
-    again = saved_on(past, "2026-09-30", "A word on the walrus.")
+    again = past.save_on("2026-09-30", "A word on the walrus.")
     consolidate_due(past.store)
 
     assert copies(past) == ["2026-09-30"]
@@ -171,7 +169,7 @@ def test_the_oldest_weeks_are_left_out_beyond_the_bound(autumn, monkeypatch):
 
 def test_nothing_new_costs_no_look_at_all_history(past, monkeypatch):
     monkeypatch.setattr(keeping, "_wanted", pytest.fail)
-    save(past.store, past.save("Something else.", MemoryType.LEARNING))
+    past.save("Something else.", MemoryType.LEARNING)
 
     keeping.keep_days(past.store)
     keeping.keep_days(past.store)

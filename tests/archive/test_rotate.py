@@ -26,67 +26,67 @@ from gitmem.store.findings import FailureLog
 from gitmem.store.init import add_scope
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from tests.desk import SEOUL, Clock, saved_on
 from tests.own_settings import own_settings
+from tests.world import SEOUL, Clock
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
-def configured(desk, text: str = SMALL):
-    own_settings(desk.store.context, text)
-    desk.store = type(desk.store)(desk.store.root, desk.store.context)
-    return desk
+def configured(world, text: str = SMALL):
+    own_settings(world.store.context, text)
+    world.store = type(world.store)(world.store.root, world.store.context)
+    return world
 
 
-def fill(desk, count: int) -> list[str]:
+def fill(world, count: int) -> list[str]:
     ids = []
     for index in range(count):
-        what = desk.save(f"entry number {index}, long enough to fill a file before long")
-        save(desk.store, what)
+        what = world.event(f"entry number {index}, long enough to fill a file before long")
+        save(world.store, what)
         ids.append(what.id)
     return ids
 
 
-def archives(desk) -> list[Path]:
-    return sorted(Path(desk.store.root, "archive").glob("*.md"))
+def archives(world) -> list[Path]:
+    return sorted(Path(world.store.root, "archive").glob("*.md"))
 
 
 @pytest.mark.slow
-def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):
-    configured(desk, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
-    made = [save(desk.store, desk.save(f"decision {index} on a part", MemoryType.DECISION)).id for index in range(80)]
-    memory = desk.text("memory.md")
+def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(world):
+    configured(world, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
+    made = [world.save(f"decision {index} on a part", MemoryType.DECISION).id for index in range(80)]
+    memory = world.text("memory.md")
     shown = entry_ids(memory)
-    assert archives(desk)
+    assert archives(world)
     assert made[-1] in shown
-    assert len(in_force(known_facts(desk.store))) == 80
-    assert sum(len(fact.review) for fact in known_facts(desk.store)) <= 2 * MOST_DISPUTED * 80, "it is a series"
+    assert len(in_force(known_facts(world.store))) == 80
+    assert sum(len(fact.review) for fact in known_facts(world.store)) <= 2 * MOST_DISPUTED * 80, "it is a series"
     count = int(re.search(r"(\d+) more are facts: `gitmem facts list`", memory)[1])
     assert count == 80 - len(shown)
-    hidden = next(fact for fact in known_facts(desk.store) if fact.id not in shown)
-    retire(desk.store, hidden, "")
-    assert f"{count - 1} more are facts" in desk.text("memory.md")
-    assert entry_ids(desk.text("memory.md")) == shown
+    hidden = next(fact for fact in known_facts(world.store) if fact.id not in shown)
+    retire(world.store, hidden, "")
+    assert f"{count - 1} more are facts" in world.text("memory.md")
+    assert entry_ids(world.text("memory.md")) == shown
 
 
-def test_a_rotation_that_cannot_be_made_keeps_nothing_from_being_saved(desk):
+def test_a_rotation_that_cannot_be_made_keeps_nothing_from_being_saved(world):
     line = b"a line of text that fills the file up\n"
-    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 2_700)
-    Path(desk.store.root, "archive").write_text("in the way\n", encoding="utf-8")
-    done = save(desk.store, desk.save("still saved"))
-    assert "still saved" in desk.text("memory.md")
+    Path(world.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 2_700)
+    Path(world.store.root, "archive").write_text("in the way\n", encoding="utf-8")
+    done = world.save("still saved")
+    assert "still saved" in world.text("memory.md")
     assert any(notice.startswith("memory.md is full and stays as it is: ") for notice in done.notices)
-    Path(desk.store.root, "archive").unlink()
-    assert save(desk.store, desk.save("saved after it")).archive
+    Path(world.store.root, "archive").unlink()
+    assert world.save("saved after it").archive
 
 
-def root(desk) -> Path:
-    return Path(desk.store.root)
+def root(world) -> Path:
+    return Path(world.store.root)
 
 
-def write(desk, path: str, text: str) -> None:
-    (root(desk) / path).parent.mkdir(parents=True, exist_ok=True)
-    (root(desk) / path).write_text(text, encoding="utf-8")
+def write(world, path: str, text: str) -> None:
+    (root(world) / path).parent.mkdir(parents=True, exist_ok=True)
+    (root(world) / path).write_text(text, encoding="utf-8")
 
 
 def entry_line(day: str, number: int) -> str:
@@ -94,23 +94,23 @@ def entry_line(day: str, number: int) -> str:
     return f"- [{day} 10:00:00] **Note**: text {number} ^{identifier}\n"
 
 
-def archived(desk, path: str, text: str) -> str:
-    desk.clock.now += timedelta(hours=1)
-    write(desk, path, text)
-    check(desk.store)
-    return desk.store.tip
+def archived(world, path: str, text: str) -> str:
+    world.clock.now += timedelta(hours=1)
+    write(world, path, text)
+    check(world.store)
+    return world.store.tip
 
 
-def test_days_are_those_of_new_entries(desk):
+def test_days_are_those_of_new_entries(world):
     carried, new = entry_line("2026-01-01", 1), entry_line("2026-02-03", 2)
-    archived(desk, "archive/memory_20260102_000000.md", carried)
-    archived(desk, "archive/memory_20260204_000000.md", carried + new)
-    archived(desk, "archive/memory_20260205_000000.md", carried + new)
-    archived(desk, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
-    archived(desk, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
-    archived(desk, "archive/memory_20260208_000000.md", "")
+    archived(world, "archive/memory_20260102_000000.md", carried)
+    archived(world, "archive/memory_20260204_000000.md", carried + new)
+    archived(world, "archive/memory_20260205_000000.md", carried + new)
+    archived(world, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
+    archived(world, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
+    archived(world, "archive/memory_20260208_000000.md", "")
 
-    found = rotations(desk.store)
+    found = rotations(world.store)
 
     assert [item.days for item in found] == [
         ("2026-01-01", "2026-01-01"),
@@ -123,47 +123,47 @@ def test_days_are_those_of_new_entries(desk):
     assert [item.lines for item in found] == [1, 2, 2, 4, 1, 0]
 
 
-def test_summaries_and_edits_are_seen(desk):
+def test_summaries_and_edits_are_seen(world):
     path = "archive/memory_20260102_000000.md"
-    added = archived(desk, path, "one\n")
-    when = rotations(desk.store)[0].rotated_at
-    write(desk, "summaries/memory_20260102_000000.summary.md", "---\n---\nshort\n")
-    archived(desk, path, "one\ntwo\n")
+    added = archived(world, path, "one\n")
+    when = rotations(world.store)[0].rotated_at
+    write(world, "summaries/memory_20260102_000000.summary.md", "---\n---\nshort\n")
+    archived(world, path, "one\ntwo\n")
 
-    found = rotations(desk.store)
+    found = rotations(world.store)
 
     assert [(item.commit, item.rotated_at, item.lines, item.summarized) for item in found] == [(added, when, 2, True)]
 
 
-def test_a_rotation_that_was_undone_is_none(desk, bare_git):
-    added = archived(desk, "archive/memory_20260102_000000.md", "one\n")
-    archived(desk, "archive/memory_20260103_000000.md", "two\n")
-    bare_git(root(desk), "rm", "-q", "archive/memory_20260102_000000.md")
-    bare_git(root(desk), "commit", "-q", "-m", f"Undo\n\nGitmem-Op: undo\nGitmem-Undoes: {added}")
+def test_a_rotation_that_was_undone_is_none(world, bare_git):
+    added = archived(world, "archive/memory_20260102_000000.md", "one\n")
+    archived(world, "archive/memory_20260103_000000.md", "two\n")
+    bare_git(root(world), "rm", "-q", "archive/memory_20260102_000000.md")
+    bare_git(root(world), "commit", "-q", "-m", f"Undo\n\nGitmem-Op: undo\nGitmem-Undoes: {added}")
 
-    assert [item.path for item in rotations(desk.store)] == ["archive/memory_20260103_000000.md"]
+    assert [item.path for item in rotations(world.store)] == ["archive/memory_20260103_000000.md"]
 
 
-def test_an_archive_that_came_into_being_in_a_merge(desk, bare_git):
-    bare_git(root(desk), "switch", "-qc", "side")
-    bare_git(root(desk), "commit", "-q", "--allow-empty", "-m", "side")
-    bare_git(root(desk), "switch", "-q", "gitmem")
-    save(desk.store, desk.save("main"))
-    bare_git(root(desk), "merge", "-q", "--no-commit", "side")
-    write(desk, "archive/memory_20260102_000000.md", "one\n")
-    bare_git(root(desk), "add", "-A")
-    bare_git(root(desk), "commit", "-qm", "merge")
+def test_an_archive_that_came_into_being_in_a_merge(world, bare_git):
+    bare_git(root(world), "switch", "-qc", "side")
+    bare_git(root(world), "commit", "-q", "--allow-empty", "-m", "side")
+    bare_git(root(world), "switch", "-q", "gitmem")
+    world.save("main")
+    bare_git(root(world), "merge", "-q", "--no-commit", "side")
+    write(world, "archive/memory_20260102_000000.md", "one\n")
+    bare_git(root(world), "add", "-A")
+    bare_git(root(world), "commit", "-qm", "merge")
 
-    found = rotations(desk.store)
+    found = rotations(world.store)
 
-    assert [(item.path, item.commit) for item in found] == [("archive/memory_20260102_000000.md", desk.store.tip)]
+    assert [(item.path, item.commit) for item in found] == [("archive/memory_20260102_000000.md", world.store.tip)]
 
 
 TODAY = Clock().now  # a Saturday
 
 
-def tree(desk, folder: str) -> list[str]:
-    return sorted(path.relative_to(root(desk)).as_posix() for path in (root(desk) / folder).rglob("*.md"))
+def tree(world, folder: str) -> list[str]:
+    return sorted(path.relative_to(root(world)).as_posix() for path in (root(world) / folder).rglob("*.md"))
 
 
 def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
@@ -197,7 +197,7 @@ def test_what_is_delivered_late_is_not_saved_twice(autumn):
     tip = autumn.store.tip
     assert save(autumn.store, autumn.note).commit is None
     assert autumn.store.tip == tip
-    late = autumn.save("delivered late", at=datetime(2026, 9, 29, 11, 0, tzinfo=SEOUL))
+    late = autumn.event("delivered late", at=datetime(2026, 9, 29, 11, 0, tzinfo=SEOUL))
     save(autumn.store, late)
     assert tree(autumn, "daily")[0] == "daily/2026/09/2026-09-29.md"
     consolidate_due(autumn.store)
@@ -208,7 +208,7 @@ def test_what_is_delivered_late_is_not_saved_twice(autumn):
     assert autumn.decision.id in month
 
 
-def test_a_replay_adds_nothing_to_days_that_were_consolidated(desk, tmp_path):
+def test_a_replay_adds_nothing_to_days_that_were_consolidated(world, tmp_path):
     transcript = tmp_path / "0f4d6f58-1111-4222-8333-444455556666.jsonl"
     lines = [
         ("user", "Please make the parser faster, it takes a minute for the large file."),
@@ -222,11 +222,11 @@ def test_a_replay_adds_nothing_to_days_that_were_consolidated(desk, tmp_path):
         ),
         encoding="utf-8",
     )
-    assert replay(desk.store, str(transcript)).saved == 1
-    assert consolidate_due(desk.store).done
-    tip = desk.store.tip
-    assert replay(desk.store, str(transcript)).saved == 0
-    assert desk.store.tip == tip
+    assert replay(world.store, str(transcript)).saved == 1
+    assert consolidate_due(world.store).done
+    tip = world.store.tip
+    assert replay(world.store, str(transcript)).saved == 0
+    assert world.store.tip == tip
 
 
 def test_one_that_cannot_be_done_keeps_no_other_from_being_done(autumn):
@@ -250,7 +250,7 @@ def test_behind_a_hook_it_is_done_once_a_day(autumn):
     do_upkeep(autumn.store, lambda: False)
     assert due(autumn.store) == ()
     autumn.save("x")
-    late = autumn.save("delivered late", at=TODAY - timedelta(days=20))
+    late = autumn.event("delivered late", at=TODAY - timedelta(days=20))
     save(autumn.store, late)
     do_upkeep(autumn.store, lambda: False)
     assert len(due(autumn.store)) == 1
@@ -294,17 +294,17 @@ def test_a_link_in_the_place_of_a_day_is_not_followed(autumn, tmp_path):
     assert not any("not yours" in autumn.text(path) for path in tree(autumn, "weekly"))
 
 
-def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
+def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(world):
     """Weeks, summaries of archives and concepts: a search marks them elsewhere, a recall leaves them out."""
-    configured(desk, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
-    project = Path(desk.store.root).parent
+    configured(world, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
+    project = Path(world.store.root).parent
     for part in ("a/src", "b", "c"):
         (project / part).mkdir(parents=True)
     for part in "ab":
-        add_scope(desk.store, str(project / part))
+        add_scope(world.store, str(project / part))
 
     def of(part: str) -> Store:
-        store = Store(desk.store.root, desk.store.context)
+        store = Store(world.store.root, world.store.context)
         store.folder = str(project / part)
         return store
 
@@ -320,23 +320,23 @@ def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
 
     everywhere = dict.fromkeys((".", "a", "a/src", "b", "c"), (True, True))
     yes, no = (True, True), (False, False)
-    desk.store = of("a/src")
-    saved_on(desk, "2026-11-02", "The zebra importer of the loader is faster by half since it caches tokens.")
-    desk.store = of(".")
-    saved_on(desk, "2026-10-20", "The okapi importer of the loader is faster by half since it caches tokens.")
-    consolidate_due(desk.store)
-    drop_days(desk.store.private)  # as in a new clone
+    world.store = of("a/src")
+    world.save_on("2026-11-02", "The zebra importer of the loader is faster by half since it caches tokens.")
+    world.store = of(".")
+    world.save_on("2026-10-20", "The okapi importer of the loader is faster by half since it caches tokens.")
+    consolidate_due(world.store)
+    drop_days(world.store.private)  # as in a new clone
     assert told("zebra importer", "weekly/") == everywhere | {"b": no, "c": no}
     assert told("okapi importer", "weekly/") == everywhere
-    desk.store = of("a")
+    world.store = of("a")
     for number in range(30):
-        if save(desk.store, desk.save(f"The parser of part {number} reads the tokens of gnus twice by now.")).archive:
+        if world.save(f"The parser of part {number} reads the tokens of gnus twice by now.").archive:
             break
     assert told("parser reads tokens", "summaries/") == everywhere | {"b": no, "c": no}
     exchange = Exchange(
         "x4f7k2m9q0x", "2026-11-20 10:00:00", ("in/a", "in/b"), "Shear the yak for wool.", keywords=("yak", "wool")
     )
     data = render_new(begun(exchange), [line_of(exchange, "sessions/2026/11/s.md")])
-    (folder := Path(desk.store.root, "concepts")).mkdir()
+    (folder := Path(world.store.root, "concepts")).mkdir()
     (folder / "k4f7k2m9q0x-yak.md").write_bytes(data)
     assert told("yak wool", "concepts/") == dict.fromkeys(everywhere, no) | {".": yes}

@@ -45,32 +45,32 @@ class Waits:
 
 
 @pytest.fixture
-def asking(desk, home, model_server):
+def asking(world, home, model_server):
     """Give a desk whose settings name a fake server, with an archive that was just rotated."""
-    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+    settings(world, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
     model_server.reply = lambda _: GOOD
-    rotated(desk)
-    return desk
+    rotated(world)
+    return world
 
 
 KEYS = {"OPENAI_API_KEY": "sk-key-of-mine", "ANTHROPIC_API_KEY": "sk-key-of-mine"}
 SMALL = "rotation:\n  threshold_tokens: 500\n  carryover_tokens: 100\n"
 
 
-def settings(desk, home, *lines: str) -> None:
+def settings(world, home, *lines: str) -> None:
     text = "summary:\n" + "".join(f"  {line}\n" for line in lines)
-    own_settings(desk.store.context, SMALL + text)
-    context = desk.store.context
-    desk.store = Store(desk.store.root, context._replace(environ={**context.environ, **KEYS}))
+    own_settings(world.store.context, SMALL + text)
+    context = world.store.context
+    world.store = Store(world.store.root, context._replace(environ={**context.environ, **KEYS}))
 
 
-def rotated(desk) -> str:
+def rotated(world) -> str:
     lines = (f"- 2026-11-{20 + number % 2} {SENTENCES[number % 12]} Line {number}." for number in range(40))
     text = "\n".join(["# Memory", HOSTILE, f"password: {SECRET}", *lines, ""])
-    Path(desk.store.root, "memory.md").write_text(text, encoding="utf-8")
-    desk.archive = check(desk.store)[0].archive
-    assert desk.archive
-    return desk.archive
+    Path(world.store.root, "memory.md").write_text(text, encoding="utf-8")
+    world.archive = check(world.store)[0].archive
+    assert world.archive
+    return world.archive
 
 
 def material(server) -> str:
@@ -121,64 +121,64 @@ def test_a_model_s_text_holds_no_entry(asking, model_server):
         find_entry(asking.store, "01m7pz3j001yabjbsh1f")
 
 
-def test_a_long_archive_is_asked_about_in_parts(desk, home, model_server, monkeypatch):
+def test_a_long_archive_is_asked_about_in_parts(world, home, model_server, monkeypatch):
     monkeypatch.setattr("gitmem.archive.summarize.MAX_CHARACTERS", MAX_CHARACTERS // 10)
-    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+    settings(world, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
     words = [f"- 2026-11-{20 + number % 2} In step {number} the loader read part {number}." for number in range(1_600)]
-    Path(desk.store.root, "memory.md").write_text("\n".join(["# Memory", *words, ""]), encoding="utf-8")
-    archive = check(desk.store)[0].archive
-    assert len(desk.text(archive)) > 2.5 * MAX_CHARACTERS // 10
+    Path(world.store.root, "memory.md").write_text("\n".join(["# Memory", *words, ""]), encoding="utf-8")
+    archive = check(world.store)[0].archive
+    assert len(world.text(archive)) > 2.5 * MAX_CHARACTERS // 10
     model_server.reply = lambda _: GOOD
-    done = improve(desk.store, archive)
+    done = improve(world.store, archive)
     assert (done.method, done.why, done.questions) == ("fake-mini", "", 3)
     sent = [one["messages"][-1]["content"] for one in model_server.asked]
     assert all(any(f" step {number} " in one for one in sent) for number in range(0, 1_600, 10))
     assert [one.count('"keyDecisions"') for one in sent] == [0, 1, 1]
 
 
-def archive_of_sessions(desk, bare_git, *judged: str) -> str:
+def archive_of_sessions(world, bare_git, *judged: str) -> str:
     """Rotate a memory of two sessions' exchanges; a model told three sentences of those named."""
     entries = []
     for number in range(40):
         session = ("a1b2c3d4", "e5f6a7b8")[number % 2]
         text = f"{SENTENCES[number % 12]}\nAsked: Read part {number} of {session}\nOutcome: success"
-        made = desk.save(text)
+        made = world.event(text)
         entries.append(
             render_entry(Entry(made.id, f"2026-11-{20 + number % 2} 10:00:00", "Exchange", text, (session,)))
         )
-    root = Path(desk.store.root)
+    root = Path(world.store.root)
     for session in judged:
         path = root / "sessions" / "2026" / "11" / f"20261120_090000-{session}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         said = (f"The loader of {session} reads parts now", "Its tests passed with uv", f"{session} is left open")
         lines = (
-            render_entry(Entry(desk.save(text).id, "2026-11-20 09:00:00", "Exchange", f"{text}.\nOutcome: success"))
+            render_entry(Entry(world.event(text).id, "2026-11-20 09:00:00", "Exchange", f"{text}.\nOutcome: success"))
             for text in said
         )
         path.write_text("\n".join(["---\nby: judge-mini\n---\n# Session\n\n## Exchanges\n", *lines, ""]))
     (root / "memory.md").write_text("\n".join(["# Memory", *entries, ""]), encoding="utf-8")
     bare_git(root, "add", "-A")
     bare_git(root, "commit", "-qm", "Judge")
-    desk.store = Store(desk.store.root, desk.store.context)
-    return check(desk.store)[0].archive
+    world.store = Store(world.store.root, world.store.context)
+    return check(world.store)[0].archive
 
 
-def test_of_judged_sessions_a_summary_is_composed_without_a_question(desk, home, model_server, bare_git):
-    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
-    archive = archive_of_sessions(desk, bare_git, "a1b2c3d4", "e5f6a7b8")
-    done = improve(desk.store, archive)
+def test_of_judged_sessions_a_summary_is_composed_without_a_question(world, home, model_server, bare_git):
+    settings(world, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+    archive = archive_of_sessions(world, bare_git, "a1b2c3d4", "e5f6a7b8")
+    done = improve(world.store, archive)
     assert (done.method, done.why, done.questions, model_server.asked) == ("judge-mini", "", 0, [])
-    summary = read_summary(desk.store, archive)
+    summary = read_summary(world.store, archive)
     assert "The loader of a1b2c3d4 reads parts now. Its tests passed with uv." in summary.overall_summary
     assert "Asked" not in summary.overall_summary
     assert summary.date_range == ("2026-11-20", "2026-11-21")
-    assert pending_archives(desk.store) == []
+    assert pending_archives(world.store) == []
 
 
-def test_a_model_is_asked_only_for_what_no_judged_session_tells(desk, home, model_server, bare_git):
-    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
+def test_a_model_is_asked_only_for_what_no_judged_session_tells(world, home, model_server, bare_git):
+    settings(world, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
     model_server.reply = lambda _: GOOD
-    done = improve(desk.store, archive_of_sessions(desk, bare_git, "a1b2c3d4"))
+    done = improve(world.store, archive_of_sessions(world, bare_git, "a1b2c3d4"))
     assert (done.method, done.questions) == ("fake-mini", 1)
     assert "The loader of a1b2c3d4 reads parts now." in material(model_server)
     assert "of e5f6a7b8" in material(model_server)
@@ -271,17 +271,17 @@ def test_what_leaves_is_redacted_and_fenced_and_what_comes_back_is_redacted(aski
     assert "ignore previous instructions" not in asked["messages"][0]["content"]
 
 
-def test_without_settings_nothing_is_sent(desk, home, model_server, monkeypatch):
-    settings(desk, home)
+def test_without_settings_nothing_is_sent(world, home, model_server, monkeypatch):
+    settings(world, home)
     monkeypatch.setattr("gitmem.llm.http.post_json", lambda *_, **__: pytest.fail("it was sent"))
-    archive = rotated(desk)
-    assert not is_worth_asking(desk.store, archive)
-    done = improve(desk.store, archive)
+    archive = rotated(world)
+    assert not is_worth_asking(world.store, archive)
+    done = improve(world.store, archive)
     assert (done.method, done.commit) == ("offline", None)
-    Path(desk.store.root, "config.yaml").write_text(
+    Path(world.store.root, "config.yaml").write_text(
         f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: m\n"
     )
-    store = Store(desk.store.root, desk.store.context)
+    store = Store(world.store.root, world.store.context)
     assert store.config.summary.provider == "offline"
     assert improve(store, archive).method == "offline"
 

@@ -30,7 +30,6 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
 from gitmem.history.marks import marked
 from gitmem.record.fact_edits import find_fact, retire, supersede_fact
-from gitmem.record.save import save
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
 from tests.started import session_start
@@ -134,26 +133,26 @@ SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
 @pytest.fixture
-def small(desk):
-    own_settings(desk.store.context, SMALL)
-    desk.store = type(desk.store)(desk.store.root, desk.store.context)
-    return desk
+def small(world):
+    own_settings(world.store.context, SMALL)
+    world.store = type(world.store)(world.store.root, world.store.context)
+    return world
 
 
-def rotated(desk) -> str:
+def rotated(world) -> str:
     """Save until memory.md has been rotated; return the archive."""
-    save(desk.store, desk.save("never deploy on Fridays, because nobody is there", MemoryType.DECISION))
-    save(desk.store, desk.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE))
+    world.save("never deploy on Fridays, because nobody is there", MemoryType.DECISION)
+    world.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
     for number in range(30):
-        done = save(desk.store, desk.save(f"The parser of part {number} reads its tokens twice by now."))
+        done = world.save(f"The parser of part {number} reads its tokens twice by now.")
         if done.archive:
             return done.archive
     raise AssertionError
 
 
-def ops(desk, bare_git, *options: str) -> list[str]:
+def ops(world, bare_git, *options: str) -> list[str]:
     return bare_git(
-        Path(desk.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
+        Path(world.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
     ).split("\n")
 
 
@@ -244,7 +243,7 @@ def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
     archive = rotated(small)
     summary = read_summary(small.store, archive)
     sentence = summary.overall_summary.split("\n")[0].split(". ")[0]
-    fact = find_fact(small.store, save(small.store, small.save(sentence, MemoryType.DECISION)).id)
+    fact = find_fact(small.store, small.save(sentence, MemoryType.DECISION).id)
     assert sentence in as_of_now(summary, small.store).overall_summary
     retire(small.store, fact, "")
     now = as_of_now(summary, small.store)
@@ -271,8 +270,8 @@ def test_what_is_there_already_is_not_committed_anew_for_its_time(small):
 def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(small):
     old, new = "Deploy to staging first", "Deploy to staging first, then to production"
     summary = read_summary(small.store, rotated(small))._replace(key_decisions=(KeyDecision(new), KeyDecision(old)))
-    first = find_fact(small.store, save(small.store, small.save(old, MemoryType.DECISION)).id)
-    second = find_fact(small.store, save(small.store, small.save(new, MemoryType.DECISION)).id)
+    first = find_fact(small.store, small.save(old, MemoryType.DECISION).id)
+    second = find_fact(small.store, small.save(new, MemoryType.DECISION).id)
     supersede_fact(small.store, first, second)
     going_on, ended = as_of_now(summary, small.store).key_decisions
     assert going_on.decision == new
@@ -281,11 +280,11 @@ def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(sm
 
 def test_a_summary_names_the_parts_of_the_project_it_is_made_of(small):
     """Those of entries, by their tags, and of facts, whose lines may have none."""
-    decision = save(small.store, small.save("never deploy on Fridays", MemoryType.DECISION, tags=("in/b",)))
+    decision = small.save("never deploy on Fridays", MemoryType.DECISION, tags=("in/b",))
     memory = Path(small.store.root, "memory.md")
     memory.write_text(memory.read_text("utf-8").replace(" #in/b", ""), "utf-8")
     assert (decision.id in memory.read_text("utf-8"), "#in/" in memory.read_text("utf-8")) == (True, False)
-    save(small.store, small.save("The yak is shorn.", tags=("in/packages/a",)))
+    small.save("The yak is shorn.", tags=("in/packages/a",))
     archive = rotated(small)
     assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))
     better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")

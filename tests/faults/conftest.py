@@ -23,7 +23,7 @@ import pytest
 
 from gitmem.document.entry import find_entries
 from gitmem.platform.machine import Context, now
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 from tests.copies import accept
 from tests.own_settings import own_file
 

@@ -14,10 +14,9 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote
 from gitmem.sync.clone import clone_store
 from gitmem.sync.retries import Options
-from tests.boxes import Box
 from tests.conftest import RunsGit
 from tests.copies import new_repository
-from tests.store.machines import sync_store
+from tests.world import World, sync_store
 
 # Each once made git convert, or run something, when gitmem read or wrote.
 ATTRIBUTES = {
@@ -74,53 +73,53 @@ def _configure_drivers(run_git: RunsGit, folder: Path, ran: Path) -> None:
     assert run_git(folder, "config", "filter.named.clean") == command
 
 
-def _go_through_all(box: Box, name: str = "by hand.md") -> None:
+def _go_through_all(world: World, name: str = "by hand.md") -> None:
     """Save, see an edit by hand, read and print."""
-    store = box.store
-    box.append("memory.md", b"- saved\r\n")
-    box.write(name, b"$Id$ by hand\r\n")
-    os.utime(box.root / "memory.md", ns=(1, 1))  # git has to look into it
+    store = world.store
+    world.append("memory.md", b"- saved\r\n")
+    world.write(name, b"$Id$ by hand\r\n")
+    os.utime(world.root / "memory.md", ns=(1, 1))  # git has to look into it
     before = store.read("memory.md")
-    box.settle()
+    world.settle()
     assert store.files.edited() == []
     assert store.read("memory.md") == before
-    assert box.files() == box.tree()
-    assert box.tree()[name] == b"$Id$ by hand\r\n"
-    (change,) = difference(store, None, box.tip()).changes
+    assert world.files() == world.tree()
+    assert world.tree()[name] == b"$Id$ by hand\r\n"
+    (change,) = difference(store, None, world.tip).changes
     assert (change.path, store.repository.blob(change.new or "")) == (name, b"$Id$ by hand\r\n")
-    assert b"+$Id$ by hand\r\n" in difference(store, None, box.tip()).text
-    assert b"+$Id$ by hand\r\n" in store.repository.history.shown(box.tip())
-    box.write("memory.md", (before or b"") + b"- not committed\n")
+    assert b"+$Id$ by hand\r\n" in difference(store, None, world.tip).text
+    assert b"+$Id$ by hand\r\n" in store.repository.history.shown(world.tip)
+    world.write("memory.md", (before or b"") + b"- not committed\n")
     lines = blame(store, "memory.md")
     assert (lines[-2].origin is None, lines[-1].origin is None) == (False, True)
-    box.settle()
+    world.settle()
 
 
 @attributes
 @pytest.mark.few(1)
-def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(box, bare_git, ran, content):
-    _configure_drivers(bare_git, box.root, ran)
-    box.write(".gitattributes", content)
-    box.write("daily/.gitattributes", content)
-    box.settle()
-    _go_through_all(box)
+def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(world, bare_git, ran, content):
+    _configure_drivers(bare_git, world.root, ran)
+    world.write(".gitattributes", content)
+    world.write("daily/.gitattributes", content)
+    world.settle()
+    _go_through_all(world)
     assert not ran.exists()
 
 
 @attributes
 @pytest.mark.few(1)
-def test_attributes_that_a_remote_brings(box, boxes, context, bare_git, tmp_path, ran, content):  # noqa: PLR0917
+def test_attributes_that_a_remote_brings(world, opened, context, bare_git, tmp_path, ran, content):  # noqa: PLR0917
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
-    box.append("memory.md", b"- $Id$ first\n")
-    add_remote(box.store, "origin", str(remote))
-    sync_store(box.store)
+    world.append("memory.md", b"- $Id$ first\n")
+    add_remote(world.store, "origin", str(remote))
+    sync_store(world.store)
     _push_attributes(bare_git, tmp_path, remote, content)
-    sync_store(box.store)
-    _go_through_all(box)
+    sync_store(world.store)
+    _go_through_all(world)
     other = tmp_path / "other"
     other.mkdir()
-    cloned = boxes(clone_store(str(other), context, Place.PROJECT, str(remote), asks=False, options=Options()).root)
+    cloned = opened(clone_store(str(other), context, Place.PROJECT, str(remote), asks=False, options=Options()).root)
     commits = cloned.subjects()
     _configure_drivers(bare_git, cloned.root, ran)
     cloned.settle()
@@ -144,20 +143,20 @@ def _push_attributes(run_git: RunsGit, folder: Path, remote: Path, content: byte
 @attributes
 @pytest.mark.few(1)
 def test_attributes_of_a_memory_branch_choose_no_driver_of_the_project(  # noqa: PLR0917
-    boxes, context, bare_git, tmp_path, ran, content
+    opened, context, bare_git, tmp_path, ran, content
 ):
     project = new_repository(tmp_path / "theirs", {})
     _configure_drivers(bare_git, project, ran)
     made = init_store(str(project), context, Place.BRANCH).store
-    box = boxes(made.root)
-    box.write(".gitattributes", content)
-    box.settle()
-    _go_through_all(box)
+    world = opened(made.root)
+    world.write(".gitattributes", content)
+    world.settle()
+    _go_through_all(world)
     # Another machine begins from the branch.
-    bare_git(project, "worktree", "remove", "--force", str(box.root))
-    box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
-    assert box.files() == box.tree()
-    _go_through_all(box, "by hand, too.md")
+    bare_git(project, "worktree", "remove", "--force", str(world.root))
+    world = opened(init_store(str(project), context, Place.BRANCH).store.root)
+    assert world.files() == world.tree()
+    _go_through_all(world, "by hand, too.md")
     assert not ran.exists()
 
 
@@ -171,51 +170,51 @@ def test_nothing_of_the_project_is_touched_for_it(context, bare_git, tmp_path):
 @attributes
 @pytest.mark.parametrize("place", ["the person's", "the repository's"])
 @pytest.mark.few(1)
-def test_attributes_of_the_machine(home, box, bare_git, ran, place, content):  # noqa: PLR0917
-    _configure_drivers(bare_git, box.root, ran)
+def test_attributes_of_the_machine(home, world, bare_git, ran, place, content):  # noqa: PLR0917
+    _configure_drivers(bare_git, world.root, ran)
     if place == "the person's":
         file = home / ".config" / "git" / "attributes"
-        bare_git(box.root, "config", "core.attributesFile", str(file))
+        bare_git(world.root, "config", "core.attributesFile", str(file))
     else:
-        file = box.root / ".git" / "info" / "attributes"
+        file = world.root / ".git" / "info" / "attributes"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    _go_through_all(box)
+    _go_through_all(world)
     assert not ran.exists()
 
 
 @pytest.mark.parametrize("place", ["", "daily/"])
 @attributes
-def test_attributes_that_are_not_gitmems_are_named(box, content, place):
-    box.write(f"{place}.gitattributes", content)
-    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
+def test_attributes_that_are_not_gitmems_are_named(world, content, place):
+    world.write(f"{place}.gitattributes", content)
+    (found,) = [one for one in examine(world.store, (check_attributes,)) if one.check == "attributes"]
     harmless = content == ATTRIBUTES["no text"]
     assert found.level is (Level.OK if harmless else Level.WARNING)
     assert found.details == (() if harmless else (f"{place}.gitattributes, line 1: {content.decode().strip()}",))
 
 
-def test_a_list_of_submodules_is_named_and_not_looked_at(box):
-    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
+def test_a_list_of_submodules_is_named_and_not_looked_at(world):
+    (found,) = [one for one in examine(world.store, (check_attributes,)) if one.check == "attributes"]
     assert found.level is Level.OK
-    box.write(".gitmodules", b'[submodule "x"]\n\tpath = daily\n\turl = ext::touch x\n\tignore = all\n')
-    box.append("memory.md", b"- saved\n")
-    box.settle()
-    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
+    world.write(".gitmodules", b'[submodule "x"]\n\tpath = daily\n\turl = ext::touch x\n\tignore = all\n')
+    world.append("memory.md", b"- saved\n")
+    world.settle()
+    (found,) = [one for one in examine(world.store, (check_attributes,)) if one.check == "attributes"]
     assert found.details == (".gitmodules: submodules",)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes as POSIX has them")
-def test_links_and_modules_of_a_branch_are_checked_out_as_nothing_that_acts(boxes, context, bare_git, tmp_path):
+def test_links_and_modules_of_a_branch_are_checked_out_as_nothing_that_acts(opened, context, bare_git, tmp_path):
     project = new_repository(tmp_path / "theirs", {})
-    box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
-    blob = box.git("hash-object", "-w", "--stdin", stdin=b"../../theirs")
-    box.git("update-index", "--add", "--cacheinfo", f"120000,{blob},link.md")
-    box.git("update-index", "--add", "--cacheinfo", f"160000,{box.tip()},module")
-    box.git("commit", "-qm", "A link and a module")
-    bare_git(project, "worktree", "remove", "--force", str(box.root))
-    box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
-    assert not (box.root / "link.md").is_symlink()
-    box.append("memory.md", b"- saved\n")
-    commits = box.subjects()
-    box.settle()
-    assert box.subjects() == commits
+    world = opened(init_store(str(project), context, Place.BRANCH).store.root)
+    blob = world.git("hash-object", "-w", "--stdin", stdin=b"../../theirs")
+    world.git("update-index", "--add", "--cacheinfo", f"120000,{blob},link.md")
+    world.git("update-index", "--add", "--cacheinfo", f"160000,{world.tip},module")
+    world.git("commit", "-qm", "A link and a module")
+    bare_git(project, "worktree", "remove", "--force", str(world.root))
+    world = opened(init_store(str(project), context, Place.BRANCH).store.root)
+    assert not (world.root / "link.md").is_symlink()
+    world.append("memory.md", b"- saved\n")
+    commits = world.subjects()
+    world.settle()
+    assert world.subjects() == commits

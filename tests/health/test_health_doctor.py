@@ -9,8 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.document.event import Save
-from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
 from gitmem.git.packing import known_files
 from gitmem.health import doctor
@@ -20,13 +18,12 @@ from gitmem.health.doctor import DEEP, FULL
 from gitmem.health.document_checks import check_conflicts, check_headers, look
 from gitmem.health.status import StoreStatus, status_reader
 from gitmem.platform.machine import Context
-from gitmem.record.save import save
 from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS
-from tests.boxes import Box
 from tests.copies import new_repository
 from tests.own_settings import own_settings
+from tests.world import World
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
@@ -40,15 +37,8 @@ def status_of(patient) -> StoreStatus:
         return read_status()
 
 
-class Patient(Box):
+class Patient(World):
     """A store that something may be wrong with."""
-
-    def save(self, text):
-        at = self.context.clock()
-        return save(self.store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, text))
-
-    def write(self, path, text):
-        super().write(path, text.encode() if isinstance(text, str) else text)
 
     def examine(self, which=FULL):
         """Return what is not as it should be, by check; the tests' user has no name."""
@@ -76,14 +66,14 @@ def patient(tmp_path, context, bare_git, new_store):
     project = tmp_path / "project"
     project.mkdir()
     new_store(project, context, BEGAN)
-    return Patient(project / ".gitmem", context, bare_git)
+    return Patient(project / ".gitmem", context).accept()
 
 
 @pytest.fixture
 def on_a_branch(tmp_path, context, bare_git):
     """A store on a branch of a project with a file of code."""
     new_repository(tmp_path, {"code.c": b"int main;"})
-    return Patient(Path(init_store(str(tmp_path), context, Place.BRANCH).store.root), context, bare_git)
+    return Patient(Path(init_store(str(tmp_path), context, Place.BRANCH).store.root), context).accept()
 
 
 def test_a_healthy_store_has_nothing_wrong(patient):
@@ -318,14 +308,14 @@ MARKED = b"<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"
 FINE = b"---\nid: x\n---\nbody\n"
 
 
-def said(box: Box) -> list:
-    box.reopen()
-    return list(look(box.store, box.store.files.edited()).findings)
+def said(world: World) -> list:
+    world.reopen()
+    return list(look(world.store, world.store.files.edited()).findings)
 
 
-def all_that_is_wrong(box: Box) -> list:
-    paths = known_files(box.store.repository.git)
-    return [check(box.store, paths).finding for check in (check_headers, check_conflicts)]
+def all_that_is_wrong(world: World) -> list:
+    paths = known_files(world.store.repository.git)
+    return [check(world.store, paths).finding for check in (check_headers, check_conflicts)]
 
 
 @pytest.fixture
@@ -342,27 +332,27 @@ def looked_at(monkeypatch) -> list[str]:
     return seen
 
 
-def test_only_what_changed_is_looked_at(box, looked_at):
-    box.put({"facts/a.md": FINE, "facts/b.md": FINE})
-    said(box)
-    assert set(looked_at) == set(known_files(box.store.repository.git))
+def test_only_what_changed_is_looked_at(world, looked_at):
+    world.commit({"facts/a.md": FINE, "facts/b.md": FINE})
+    said(world)
+    assert set(looked_at) == set(known_files(world.store.repository.git))
     looked_at.clear()
-    said(box)
+    said(world)
     assert looked_at == []
-    box.put({"facts/b.md": FINE + b"more\n"})
-    box.write("by hand 한글.md", FINE)
-    said(box)
+    world.commit({"facts/b.md": FINE + b"more\n"})
+    world.write("by hand 한글.md", FINE)
+    said(world)
     assert looked_at == ["by hand 한글.md", "facts/b.md"]
 
 
-def test_a_new_clone_is_looked_at_bit_by_bit(box, looked_at, monkeypatch):
+def test_a_new_clone_is_looked_at_bit_by_bit(world, looked_at, monkeypatch):
     files = {f"facts/{number:03}.md": FINE for number in range(50)} | {"facts/049.md": BROKEN, "facts/048.md": MARKED}
-    box.put(files | {"facts/047.md": FINE.replace(b"id: x", b"id: x\nreview: [Section]")})
-    Path(box.store.private, "examined.json").unlink(missing_ok=True)
+    world.commit(files | {"facts/047.md": FINE.replace(b"id: x", b"id: x\nreview: [Section]")})
+    Path(world.store.private, "examined.json").unlink(missing_ok=True)
     counts, lefts, levels = [], [], []
     while True:
         looked_at.clear()
-        looked = changed.look(box.store, (), most=20)
+        looked = changed.look(world.store, (), most=20)
         counts, lefts, levels = [*counts, len(looked_at)], [*lefts, looked.left], [one.level for one in looked.findings]
         if not looked.left:
             break
@@ -372,22 +362,22 @@ def test_a_new_clone_is_looked_at_bit_by_bit(box, looked_at, monkeypatch):
     assert [item.path for item in looked.review] == ["facts/047.md"]
 
 
-def test_what_was_found_is_told_until_it_is_fixed(box):
-    box.put({"facts/a.md": BROKEN, "facts/b.md": MARKED, "facts/c.md": FINE})
+def test_what_was_found_is_told_until_it_is_fixed(world):
+    world.commit({"facts/a.md": BROKEN, "facts/b.md": MARKED, "facts/c.md": FINE})
     for _ in range(3):
-        assert said(box) == all_that_is_wrong(box)
-        assert [finding.level.value for finding in said(box)] == ["problem", "problem"]
-        box.put({"facts/c.md": FINE + b"more\n"})
-    box.put({"facts/a.md": FINE, "facts/b.md": FINE})
-    assert [finding.level.value for finding in said(box)] == ["ok", "ok"]
+        assert said(world) == all_that_is_wrong(world)
+        assert [finding.level.value for finding in said(world)] == ["problem", "problem"]
+        world.commit({"facts/c.md": FINE + b"more\n"})
+    world.commit({"facts/a.md": FINE, "facts/b.md": FINE})
+    assert [finding.level.value for finding in said(world)] == ["ok", "ok"]
 
 
 @pytest.mark.parametrize("committed, edited", [(FINE, BROKEN), (BROKEN, FINE)])
-def test_an_edit_that_is_taken_back_leaves_what_is_committed(box, committed, edited):
-    box.put({"facts/a.md": committed})
+def test_an_edit_that_is_taken_back_leaves_what_is_committed(world, committed, edited):
+    world.commit({"facts/a.md": committed})
     for content in (committed, edited, committed):
-        box.write("facts/a.md", content)
-        assert said(box) == all_that_is_wrong(box)
+        world.write("facts/a.md", content)
+        assert said(world) == all_that_is_wrong(world)
 
 
 @pytest.mark.parametrize(
@@ -402,11 +392,11 @@ def test_an_edit_that_is_taken_back_leaves_what_is_committed(box, committed, edi
         json.dumps({"by": changed.__version__, "commit": "--output=x", "again": ["../../x", "/etc/passwd"]}).encode(),
     ],
 )
-def test_a_record_that_is_no_use_is_none(box, record):
-    box.put({"facts/a.md": BROKEN})
-    Path(box.store.private, "examined.json").write_bytes(record)
-    assert said(box) == all_that_is_wrong(box)
-    assert not list(box.root.glob("**/x"))
+def test_a_record_that_is_no_use_is_none(world, record):
+    world.commit({"facts/a.md": BROKEN})
+    Path(world.store.private, "examined.json").write_bytes(record)
+    assert said(world) == all_that_is_wrong(world)
+    assert not list(world.root.glob("**/x"))
 
 
 CONTENTS = st.sampled_from([BROKEN, MARKED, FINE, b"no header\n", b""])
@@ -416,13 +406,13 @@ EDITS = st.tuples(st.booleans(), st.sampled_from(["a.md", "b c.md", "facts/한�
 @pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EDITS, min_size=1, max_size=6))
-def test_it_is_what_a_look_at_all_says(box, edits):
+def test_it_is_what_a_look_at_all_says(world, edits):
     for committed, path, content in edits:
         if committed:
-            box.put({path: content})
+            world.commit({path: content})
         else:
-            box.write(path, content)
-        assert said(box) == all_that_is_wrong(box)
+            world.write(path, content)
+        assert said(world) == all_that_is_wrong(world)
 
 
 def test_a_document_with_another_id_than_its_name_is_named(patient):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
-from tests.cli.commands.project import Ran
+from tests.command_line import Ran
 from tests.store.people import User, make_people
 
 RULE = "Never push to main without a review."

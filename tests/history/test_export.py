@@ -21,24 +21,23 @@ from gitmem.errors import NotFoundError
 from gitmem.history.export import export
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.purge.purge import plan_purge, purge
-from gitmem.record.save import save
 from gitmem.store.transact import transact
-from tests.desk import Desk
+from tests.world import World
 
 UV = make_fact(FactKind.DECISION, "Use uv for packages.", datetime(2026, 11, 20, 9, tzinfo=UTC))
 
 
-def store(desk: Desk, text: str, kind: MemoryType = MemoryType.NOTE, **more: object):
-    return save(desk.store, desk.save(text, kind, **more))
+def store(world: World, text: str, kind: MemoryType = MemoryType.NOTE, **more: object):
+    return world.save(text, kind, **more)
 
 
-def put(desk: Desk, files: dict[str, bytes | None]) -> None:
+def put(world: World, files: dict[str, bytes | None]) -> None:
     message = Message("put", (("Gitmem-Op", "clear"),))
-    transact(desk.store, lambda transaction: transaction.commit(message, files), purpose="test")
+    transact(world.store, lambda transaction: transaction.commit(message, files), purpose="test")
 
 
-def records(desk: Desk, since: str = "") -> tuple[str, list[dict]]:
-    head, *rest = map(json.loads, export(desk.store, since))
+def records(world: World, since: str = "") -> tuple[str, list[dict]]:
+    head, *rest = map(json.loads, export(world.store, since))
     return head["commit"], rest
 
 
@@ -54,10 +53,10 @@ def applied(state: dict[str, dict], changes: list[dict]) -> dict[str, dict]:
     return state
 
 
-def test_each_memory_is_one_record_however_many_views_it_has(desk):
-    saved = store(desk, "The port is 5432.", MemoryType.LEARNING, tags=("db",))
-    put(desk, {UV.path: render_fact(UV)})
-    _, found = records(desk)
+def test_each_memory_is_one_record_however_many_views_it_has(world):
+    saved = store(world, "The port is 5432.", MemoryType.LEARNING, tags=("db",))
+    put(world, {UV.path: render_fact(UV)})
+    _, found = records(world)
     by_id = {record["id"]: record for record in found}
     assert len(by_id) == len(found)
     assert by_id[saved.id]["text"] == "The port is 5432."
@@ -70,32 +69,32 @@ def test_each_memory_is_one_record_however_many_views_it_has(desk):
     assert by_id[UV.id]["path"] == UV.path
 
 
-def test_the_same_commit_gives_the_same_bytes_and_nothing_changed_since_itself(desk):
-    store(desk, "one")
-    assert list(export(desk.store)) == list(export(desk.store))
-    commit, _ = records(desk)
-    assert records(desk, commit) == (commit, [])
+def test_the_same_commit_gives_the_same_bytes_and_nothing_changed_since_itself(world):
+    store(world, "one")
+    assert list(export(world.store)) == list(export(world.store))
+    commit, _ = records(world)
+    assert records(world, commit) == (commit, [])
 
 
-def test_changes_applied_to_an_earlier_export_give_the_present_one_also_twice(desk):
-    store(desk, "one")
-    put(desk, {UV.path: render_fact(UV), "knowledge/a.md": b"notes\n"})
-    commit, first = records(desk)
-    store(desk, "two")
-    put(desk, {UV.path: render_fact(UV._replace(text="Use uv, always.")), "knowledge/a.md": None})
-    _, changes = records(desk, commit)
+def test_changes_applied_to_an_earlier_export_give_the_present_one_also_twice(world):
+    store(world, "one")
+    put(world, {UV.path: render_fact(UV), "knowledge/a.md": b"notes\n"})
+    commit, first = records(world)
+    store(world, "two")
+    put(world, {UV.path: render_fact(UV._replace(text="Use uv, always.")), "knowledge/a.md": None})
+    _, changes = records(world, commit)
     assert {"id": "knowledge/a.md", "deleted": True} in changes
     state = applied({record["id"]: record for record in first}, changes)
-    assert state == {record["id"]: record for record in records(desk)[1]}
+    assert state == {record["id"]: record for record in records(world)[1]}
     assert applied(state, changes) == state
 
 
-def test_after_a_purge_an_engine_forgets_what_was_purged(desk):
-    store(desk, "the secret is swordfish-1234-blue")
-    store(desk, "two")
-    commit, first = records(desk)
-    purge(desk.store, plan_purge(desk.store, "swordfish-1234-blue"))
-    _, changes = records(desk, commit)
+def test_after_a_purge_an_engine_forgets_what_was_purged(world):
+    store(world, "the secret is swordfish-1234-blue")
+    store(world, "two")
+    commit, first = records(world)
+    purge(world.store, plan_purge(world.store, "swordfish-1234-blue"))
+    _, changes = records(world, commit)
     assert changes[0] == {"id": "*", "deleted": True}
     state = applied({record["id"]: record for record in first}, changes)
     assert "swordfish" not in json.dumps(state)
@@ -103,18 +102,18 @@ def test_after_a_purge_an_engine_forgets_what_was_purged(desk):
 
 
 @pytest.mark.parametrize("since", ["HEAD", "--all", "abc", ""])
-def test_only_a_full_id_is_a_commit_to_begin_from(desk, since):
-    store(desk, "one")
+def test_only_a_full_id_is_a_commit_to_begin_from(world, since):
+    store(world, "one")
     if since:
         with pytest.raises(NotFoundError, match="no full id"):
-            list(export(desk.store, since))
+            list(export(world.store, since))
     else:
-        assert records(desk)[1]
+        assert records(world)[1]
 
 
-def test_a_hostile_file_is_a_record_and_no_more(desk):
-    put(desk, {"facts/rule/r000000000a-x.md": b"---\nid: [1\n---\n\xff\n", "daily/2026/11/x.md": b"- [bad\n"})
-    _, found = records(desk)
+def test_a_hostile_file_is_a_record_and_no_more(world):
+    put(world, {"facts/rule/r000000000a-x.md": b"---\nid: [1\n---\n\xff\n", "daily/2026/11/x.md": b"- [bad\n"})
+    _, found = records(world)
     assert [record["id"] for record in found if record["path"].startswith("facts/")] == ["facts/rule/r000000000a-x.md"]
 
 
@@ -165,7 +164,7 @@ QUERIES = {
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.few(1)
-def test_the_lines_of_the_page_keep_an_engine_equal_to_the_memory(desk, engine, tmp_path):
+def test_the_lines_of_the_page_keep_an_engine_equal_to_the_memory(world, engine, tmp_path):
     if ENGINES[engine] and importlib.util.find_spec(ENGINES[engine]) is None:
         pytest.skip(f"{ENGINES[engine]} is not installed")
     lines = lines_for(engine)
@@ -191,16 +190,16 @@ def test_the_lines_of_the_page_keep_an_engine_equal_to_the_memory(desk, engine, 
 
     with postgres(tmp_path) if engine == "postgres" else contextlib.nullcontext({}) as found:
         variables.update(found)
-        store(desk, 'It\'s "quoted", with\ttabs and a \\ backslash. 한국어')
-        put(desk, {UV.path: render_fact(UV)})
-        first = "\n".join(export(desk.store)) + "\n"
-        ids = {record["id"] for record in records(desk)[1]}
+        store(world, 'It\'s "quoted", with\ttabs and a \\ backslash. 한국어')
+        put(world, {UV.path: render_fact(UV)})
+        first = "\n".join(export(world.store)) + "\n"
+        ids = {record["id"] for record in records(world)[1]}
         assert load(first) == ids
         assert load(first) == ids
-        commit, _ = records(desk)
-        put(desk, {UV.path: None})
-        store(desk, "the secret is swordfish-1234-blue")
-        assert load("\n".join(export(desk.store, commit)) + "\n") == {record["id"] for record in records(desk)[1]}
-        commit, _ = records(desk)
-        purge(desk.store, plan_purge(desk.store, "swordfish-1234-blue"))
-        assert load("\n".join(export(desk.store, commit)) + "\n") == {record["id"] for record in records(desk)[1]}
+        commit, _ = records(world)
+        put(world, {UV.path: None})
+        store(world, "the secret is swordfish-1234-blue")
+        assert load("\n".join(export(world.store, commit)) + "\n") == {record["id"] for record in records(world)[1]}
+        commit, _ = records(world)
+        purge(world.store, plan_purge(world.store, "swordfish-1234-blue"))
+        assert load("\n".join(export(world.store, commit)) + "\n") == {record["id"] for record in records(world)[1]}

@@ -165,6 +165,7 @@ class Memory:
             self.save(f"filler {len(self.ids)}: {LONG}", "filler")
         return self.archive
 
+    @property
     def tip(self) -> str:
         return self.store.repository.resolve("HEAD")
 
@@ -323,7 +324,7 @@ def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):
     records(small.store)
     blame(small.store, MEMORY)
     find_entry(small.store, small.ids[0])
-    difference(small.store, None, small.tip())
+    difference(small.store, None, small.tip)
     assert state() == before
 
 
@@ -333,17 +334,17 @@ def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):
 PATH = "knowledge/두 번째 notes.md"
 
 
-def told(box, lines, limit=10, path=PATH) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    return [(one.origin.subject, one.before, one.after) for one in versions(box.store, path, lines, limit)]
+def told(world, lines, limit=10, path=PATH) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    return [(one.origin.subject, one.before, one.after) for one in versions(world.store, path, lines, limit)]
 
 
 @pytest.fixture
-def changed(box):
-    box.put({PATH: b"first\nuse npm\nlast\n"}, subject="one")
-    box.put({"other.md": b"other\n"}, subject="elsewhere")
-    box.put({PATH: b"above\nfirst\nuse pnpm \xed\x95\x9c\nlast\n"}, subject="two")
-    box.put({PATH: b"above\nfirst\nuse uv\nlast\n"}, subject="three")
-    return box
+def changed(world):
+    world.commit({PATH: b"first\nuse npm\nlast\n"}, subject="one")
+    world.commit({"other.md": b"other\n"}, subject="elsewhere")
+    world.commit({PATH: b"above\nfirst\nuse pnpm \xed\x95\x9c\nlast\n"}, subject="two")
+    world.commit({PATH: b"above\nfirst\nuse uv\nlast\n"}, subject="three")
+    return world
 
 
 def test_each_commit_that_changed_a_line_with_both_sides(changed):
@@ -372,13 +373,13 @@ def test_a_file_that_is_in_no_commit_has_no_versions(changed):
     assert told(changed, (1, 1), path="new.md") == []
 
 
-def test_a_nul_in_a_file_parts_no_commit_from_its_own(box):
-    box.put({PATH: b"a\0" + b"1" * 40 + b"\0b\nline\n"}, subject="odd")
-    box.put({PATH: b"a\0" + b"2" * 40 + b"\0b\nline\n"}, subject="odder")
-    assert [subject for subject, _, _ in told(box, (1, 2))] == ["odder", "odd"]
+def test_a_nul_in_a_file_parts_no_commit_from_its_own(world):
+    world.commit({PATH: b"a\0" + b"1" * 40 + b"\0b\nline\n"}, subject="odd")
+    world.commit({PATH: b"a\0" + b"2" * 40 + b"\0b\nline\n"}, subject="odder")
+    assert [subject for subject, _, _ in told(world, (1, 2))] == ["odder", "odd"]
 
 
-def test_line_ends_of_windows_are_no_part_of_a_line(box):
-    box.put({PATH: b"first\r\nuse npm\r\n"}, subject="one")
-    box.put({PATH: b"first\r\nuse uv\r\n"}, subject="two")
-    assert told(box, (2, 2)) == [("two", ("use npm",), ("use uv",)), ("one", (), ("use npm",))]
+def test_line_ends_of_windows_are_no_part_of_a_line(world):
+    world.commit({PATH: b"first\r\nuse npm\r\n"}, subject="one")
+    world.commit({PATH: b"first\r\nuse uv\r\n"}, subject="two")
+    assert told(world, (2, 2)) == [("two", ("use npm",), ("use uv",)), ("one", (), ("use npm",))]

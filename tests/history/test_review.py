@@ -7,7 +7,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.review import Take, documents_to_review, resolve_review
-from tests.store.machines import Machine, converge
+from tests.world import Machine, converge
 
 PATH = "knowledge/a.md"
 BASE = "# A\n\nIt builds.\n\n## Other\n\nSame.\n"

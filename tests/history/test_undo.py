@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -10,22 +9,19 @@ from hypothesis import strategies as st
 from gitmem.archive.rotate import check
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries
-from gitmem.document.event import Save
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.origin import undone_commits
 from gitmem.history.plan_undo import FileChange, UndoConflictError, carry_over, introduced, plan_undo, rotated
 from gitmem.history.undo import undo
 from gitmem.model.rotation import Limits, plan_rotation
-from gitmem.record.save import save
 from gitmem.store.store import Store
-from tests.boxes import Box
 from tests.copies import accept
 from tests.own_settings import own_settings
-from tests.store.machines import LISTED, converge, make_pair
+from tests.world import LISTED, NOON, Clock, World, converge, make_pair
 
 
-class Memory(Box):
+class Memory(World):
     """A store in a project, with time that moves on a minute at each look."""
 
     def configure(self, text):
@@ -33,11 +29,6 @@ class Memory(Box):
         self.git("commit", "-qam", "configure")
         own_settings(self.context, text)
         self.reopen()
-
-    def save(self, text, kind=MemoryType.NOTE, session=""):
-        at = self.context.clock()
-        identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
-        return save(self.store, Save(identifier, at, text, kind, (), session, "test"))
 
     def rotate(self):
         """Rotate `memory.md`, however small it is."""
@@ -49,13 +40,10 @@ class Memory(Box):
         self.configure("")
         return rotation, found.archive
 
-    def write(self, path, text):
-        (self.root / path).write_text(text)
-
     def tip_after_edit(self):
         self.git("add", "--all")
         self.git("commit", "-qm", "By hand")
-        return self.tip()
+        return self.tip
 
     def undo(self, *args, **options):
         result = undo(self.store, *args, **options)
@@ -80,8 +68,8 @@ class Memory(Box):
 
 
 @pytest.fixture
-def memory(box, context, bare_git):
-    return Memory(box.root, context, bare_git)
+def memory(world, context):
+    return Memory(world.root, context._replace(clock=Clock(NOON, timedelta(minutes=1))))
 
 
 def test_without_an_argument_another_author_s_save_stays(memory):
@@ -136,10 +124,10 @@ def test_a_rotation_that_another_one_followed(memory):
     first, _ = memory.rotate()
     memory.save("two " * 200)
     second, _ = memory.rotate()
-    tip = memory.tip()
+    tip = memory.tip
     with pytest.raises(GitmemError, match=second[:10]):
         memory.undo(revision=first)
-    assert memory.tip() == tip
+    assert memory.tip == tip
     memory.undo(revision=second)
     memory.undo(revision=first)
     assert memory.git("ls-files", "archive") == ""
@@ -149,7 +137,7 @@ def test_a_rotation_that_another_one_followed(memory):
 @pytest.mark.slow
 def test_rotations_of_two_machines_that_met_do_not_wait_for_each_other(machine):
     first, second = make_pair(machine)
-    one = first.save("one " * 200)
+    one = first.save("one " * 200).id
     first.sync()
     second.sync()
     own_settings(first.context, f"{LISTED}rotation:\n  threshold_tokens: 150\n  carryover_tokens: 30\n")
@@ -231,16 +219,16 @@ def test_two_processes_at_once(memory, environ):
     memory.healthy()
 
 
-def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, git_starts):
+def test_what_a_message_says_it_undoes_starts_no_process_for_each(world, git_starts):
     """A commit that came from elsewhere may name as many as it likes, and whatever it likes."""
-    box.put({"a.md": b"1\n"})
+    world.commit({"a.md": b"1\n"})
     named = " ".join(f"{number:07x}" for number in range(3_000))
-    hostile = f"x\n\nGitmem-Op: undo\nGitmem-Undoes: {named} --output=x HEAD^{{/((a*)*)*b}} {box.tip()[:9]}\n"
-    box.git("commit", "--allow-empty", "-qm", hostile)
+    hostile = f"x\n\nGitmem-Op: undo\nGitmem-Undoes: {named} --output=x HEAD^{{/((a*)*)*b}} {world.tip[:9]}\n"
+    world.git("commit", "--allow-empty", "-qm", hostile)
     git_starts.clear()
-    found = undone_commits(box.reopen().repository.git, "HEAD")
+    found = undone_commits(world.reopen().repository.git, "HEAD")
     assert len(git_starts) == 2
-    assert found[box.git("rev-parse", "HEAD~1")] == box.tip()
+    assert found[world.git("rev-parse", "HEAD~1")] == world.tip
 
 
 # An undo is a merge: of any saves, rotations and undos, what is taken back goes and nothing else does

@@ -79,20 +79,20 @@ def test_of_a_damaged_document_all_before_is_read_and_one_line_is_counted(tmp_pa
     assert unread.lines == 1
 
 
-def test_a_folder_of_documents_is_imported_without_other_json(desk, tmp_path):
+def test_a_folder_of_documents_is_imported_without_other_json(world, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
     (folder / "one.json").write_text(json.dumps(OPENCODE, indent=2))
     (folder / "package.json").write_text(json.dumps({"name": "shop", "messages": []}, indent=2))
     (path,) = find_transcripts(str(folder))
-    assert replay(desk.store, path).saved == 1
-    assert replay(desk.store, path).saved == 0
+    assert replay(world.store, path).saved == 1
+    assert replay(world.store, path).saved == 0
 
 
-def test_json_that_is_no_session_is_refused_in_one_sentence(desk, tmp_path):
+def test_json_that_is_no_session_is_refused_in_one_sentence(world, tmp_path):
     path = tmp_path / "list.json"
     path.write_text(json.dumps([{"name": number} for number in range(3000)], indent=2))
-    done = replay(desk.store, str(path))
+    done = replay(world.store, str(path))
     assert done.turns == 0
     (notice,) = done.notices
     assert notice.count("\n") == 0
@@ -140,7 +140,7 @@ def test_older_rollouts_of_codex_have_their_commands_patches_and_failures(tmp_pa
     assert [words.kind for words in turn.words] == ["refusal"]
 
 
-def test_a_subagents_rollout_is_read_with_its_session_and_not_by_itself(desk, tmp_path):
+def test_a_subagents_rollout_is_read_with_its_session_and_not_by_itself(world, tmp_path):
     call = {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "1"}
     result = {"type": "custom_tool_call_output", "call_id": "1", "output": "Exit code: 0\nOutput:\nSuccess."}
     session, own = "0" * 8 + "-0000-7000-8000-" + "0" * 12, "1" * 8 + "-0000-7000-8000-" + "0" * 12
@@ -153,7 +153,7 @@ def test_a_subagents_rollout_is_read_with_its_session_and_not_by_itself(desk, tm
     (turn,) = turns_of(path)
     assert (turn.prompt, turn.files) == (ASKED, ("form.py",))
     assert turns_of(beside) == []
-    done = replay(desk.store, str(beside))
+    done = replay(world.store, str(beside))
     assert (done.saved, done.notices) == (0, ())
 
 
@@ -217,7 +217,7 @@ def test_what_codex_puts_around_a_request_is_its_own(tmp_path):
     assert [one.text for one in turn.words] == ["git fetch\nExit code: 0"]
 
 
-def test_a_fork_of_a_rollout_copies_the_other_session_and_goes_on_as_its_own(desk, tmp_path):
+def test_a_fork_of_a_rollout_copies_the_other_session_and_goes_on_as_its_own(world, tmp_path):
     def turn(key: str, text: str) -> list[tuple[str, dict[str, object]]]:
         return [("turn_context", {"turn_id": key}), said(text), said(SAID, "assistant")]
 
@@ -229,7 +229,7 @@ def test_a_fork_of_a_rollout_copies_the_other_session_and_goes_on_as_its_own(des
     fork = tmp_path / "rollout-3.jsonl"
     fork.write_text("\n".join([*copied, *(row.replace("T10:", "T12:") for row in rows[5:])]) + "\n")
     assert [(turn.session, turn.prompt) for turn in turns_of(fork)] == [("aaaa", ASKED), ("bbbb", "And a test.")]
-    assert [replay(desk.store, str(path)).saved for path in (first, fork)] == [1, 1]
+    assert [replay(world.store, str(path)).saved for path in (first, fork)] == [1, 1]
 
 
 def test_files_of_subagents_below_a_session_of_claude_or_beside_it_are_read(tmp_path):

@@ -92,10 +92,10 @@ def test_what_a_subagent_did_is_marked_as_its_own(recordings, host):
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.few(1)
-def test_an_import_keeps_the_words_once(desk, recordings, host):
+def test_an_import_keeps_the_words_once(world, recordings, host):
     for path in recordings(host) * 2:
-        replay(desk.store, path, host)
-    log = "".join(path.read_text(encoding="utf-8") for path in Path(desk.store.root).glob("daily/*/*/*.md"))
+        replay(world.store, path, host)
+    log = "".join(path.read_text(encoding="utf-8") for path in Path(world.store.root).glob("daily/*/*/*.md"))
     says = find_host(host).says
     assert SECOND in log
     assert log.count(REFUSED) == (says.refusal == YES)

@@ -21,10 +21,9 @@ from gitmem.importers.sources import SourceKind
 from gitmem.learn.judge import is_judged, open_question, read_session
 from gitmem.model.fact import parse_fact
 from gitmem.model.rotation import Limits, needs_rotation
-from gitmem.record.save import save
 from gitmem.search.engine import answer
 from gitmem.store import transcripts
-from tests.desk import SEOUL
+from tests.world import SEOUL
 
 SUMMARY = {
     "dateRange": {"first": "2026-01-01", "last": "2026-01-13"},
@@ -54,17 +53,17 @@ def put(folder: Path, files: dict[str, bytes | str | object]) -> Path:
 
 
 @pytest.fixture
-def legacy(desk) -> Path:
-    return Path(desk.store.root).parent / ".claude" / "memory"
+def legacy(world) -> Path:
+    return Path(world.store.root).parent / ".claude" / "memory"
 
 
-def bring(desk, folder: Path, kind: SourceKind = SourceKind.ROTATION, **more: object):
-    return migrate(desk.store, Source(kind, str(folder)), **more)
+def bring(world, folder: Path, kind: SourceKind = SourceKind.ROTATION, **more: object):
+    return migrate(world.store, Source(kind, str(folder)), **more)
 
 
-def modified_in(desk) -> datetime:
+def modified_in(world) -> datetime:
     """Return the modification time of all files, in the time zone of the machine that migrates."""
-    return datetime.fromtimestamp(MODIFIED, desk.store.context.clock().tzinfo)
+    return datetime.fromtimestamp(MODIFIED, world.store.context.clock().tzinfo)
 
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -75,8 +74,8 @@ def whys(done) -> dict[str, str]:
     return {item.source: item.why for item in done.left}
 
 
-def root(desk) -> Path:
-    return Path(desk.store.root)
+def root(world) -> Path:
+    return Path(world.store.root)
 
 
 def rotated_layout(folder: Path) -> Path:
@@ -93,9 +92,9 @@ def rotated_layout(folder: Path) -> Path:
     )
 
 
-def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
+def test_the_layout_of_the_rotation_seed(world, legacy, bare_git):
     rotated_layout(legacy)
-    done = bring(desk, legacy)
+    done = bring(world, legacy)
     assert [(item.source, item.to) for item in done.brought] == [
         ("memory_20260113_112700.md", "archive/memory_20260113_112700.md"),
         ("memory.md", "memory.md"),
@@ -104,21 +103,21 @@ def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
     assert [(one.source, one.why) for one in done.left] == [
         ("memory-index.json", "gitmem derives it from history ('gitmem index')")
     ]
-    archive = root(desk) / "archive/memory_20260113_112700.md"
+    archive = root(world) / "archive/memory_20260113_112700.md"
     assert archive.read_bytes() == (legacy / archive.name).read_bytes()
-    assert desk.text("memory.md").endswith("---\n# Memory\n\n## 2026-02-01\n\n- 오늘 한 일\n")
-    assert bare_git(root(desk), "status", "--porcelain") == ""
-    said = bare_git(root(desk), "log", "--format=%ad %s", "--date=iso-strict", "--grep=Migrate")
+    assert world.text("memory.md").endswith("---\n# Memory\n\n## 2026-02-01\n\n- 오늘 한 일\n")
+    assert bare_git(root(world), "status", "--porcelain") == ""
+    said = bare_git(root(world), "log", "--format=%ad %s", "--date=iso-strict", "--grep=Migrate")
     assert said.splitlines() == [
         "2026-02-01T23:59:59+09:00 Migrate memory.md into memory.md",
         "2026-01-13T11:27:00+09:00 Migrate memory_20260113_112700.md into memory_20260113_112700.md",
     ]
-    assert [found.rotated_at.isoformat() for found in rotations(desk.store)] == ["2026-01-13T11:27:00+09:00"]
-    l1 = bare_git(root(desk), "log", "-1", "--format=%ad", "--date=iso-strict-local", *transcripts.tips(desk.store))
+    assert [found.rotated_at.isoformat() for found in rotations(world.store)] == ["2026-01-13T11:27:00+09:00"]
+    l1 = bare_git(root(world), "log", "-1", "--format=%ad", "--date=iso-strict-local", *transcripts.tips(world.store))
     assert l1.replace("Z", "+00:00") == "2026-01-13T01:11:00+00:00"  # newer gits write "Z"
-    summary = read_summary(desk.store, "archive/memory_20260113_112700.md")
+    summary = read_summary(world.store, "archive/memory_20260113_112700.md")
     assert (summary.to_json(), summary.method) == (SUMMARY, "memory-summarizer")
-    assert pending_archives(desk.store) == []
+    assert pending_archives(world.store) == []
 
 
 L1 = (
@@ -129,40 +128,40 @@ L1 = (
 
 
 @pytest.mark.parametrize("was_stored", [False, True], ids=["new", "stored by an earlier version"])
-def test_a_migrated_transcript_is_a_session(desk, legacy, was_stored):
+def test_a_migrated_transcript_is_a_session(world, legacy, was_stored):
     """Its exchanges are made, it is listed, and a model can judge it; its id is no name of a file."""
     name = "2026-01-13_1011"
     put(legacy, {f"sessions/{name}.l1.jsonl": "\n".join(L1)})
     if was_stored:
-        bring(desk, legacy)
-        desk.store.repository.git.run("reset", "--hard", "--quiet", "HEAD~1")
-    assert len(bring(desk, legacy).brought) == 1
-    (session,) = sessions(desk.store)
+        bring(world, legacy)
+        world.store.repository.git.run("reset", "--hard", "--quiet", "HEAD~1")
+    assert len(bring(world, legacy).brought) == 1
+    (session,) = sessions(world.store)
     assert (session.id, session.requests, session.last.astimezone(SEOUL).isoformat()) == (
         name,
         1,
         "2026-01-13T10:12:00+09:00",
     )
-    assert "price.py counts in integers now" in desk.text(session.file)
-    question = open_question(desk.store, read_session(desk.store, name, session.host, "", session.file))
+    assert "price.py counts in integers now" in world.text(session.file)
+    question = open_question(world.store, read_session(world.store, name, session.host, "", session.file))
     assert "Keep prices in cents, please." in question.material
-    assert not is_judged(desk.store, name, session.file)
-    assert any(hit.path.endswith(".l1.jsonl") for hit in answer(desk.store, "integers", deep=True).hits)
-    undo(desk.store, session=name)
-    assert (bring(desk, legacy).brought, sessions(desk.store)) == ((), [])
+    assert not is_judged(world.store, name, session.file)
+    assert any(hit.path.endswith(".l1.jsonl") for hit in answer(world.store, "integers", deep=True).hits)
+    undo(world.store, session=name)
+    assert (bring(world, legacy).brought, sessions(world.store)) == ((), [])
 
 
-def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
+def test_done_again_it_adds_nothing_and_the_source_is_untouched(world, legacy):
     rotated_layout(legacy)
     put(legacy, {"facts.json": {"decisions": [{"id": "d001", "content": "uv"}]}})
     before = snapshot(legacy)
-    bring(desk, legacy)
-    tip, l1 = desk.store.tip, transcripts.tips(desk.store)
-    again = bring(desk, legacy)
+    bring(world, legacy)
+    tip, l1 = world.store.tip, transcripts.tips(world.store)
+    again = bring(world, legacy)
     assert (again.brought, again.there) == ((), 4)
-    assert (desk.store.tip, transcripts.tips(desk.store)) == (tip, l1)
-    save(desk.store, desk.save("from now on it grows", MemoryType.DECISION))
-    assert bring(desk, legacy).brought == ()
+    assert (world.store.tip, transcripts.tips(world.store)) == (tip, l1)
+    world.save("from now on it grows", MemoryType.DECISION)
+    assert bring(world, legacy).brought == ()
     assert snapshot(legacy) == before
 
 
@@ -171,21 +170,21 @@ def large(days: int = 12, lines: int = 300) -> bytes:
     return "".join(f"## 2026-01-{number:02d}\r\n\r\n{day}" for number in range(1, days + 1)).encode()
 
 
-def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git):
+def test_a_memory_over_the_threshold_is_split_by_its_days(world, legacy, bare_git):
     """Spec R10: every part under the threshold, named after its last day, with a summary asked for; none lost."""
     data = large()
     put(legacy, {"memory.md": data})
-    bring(desk, legacy)
-    archives = sorted((root(desk) / "archive").iterdir())
+    bring(world, legacy)
+    archives = sorted((root(world) / "archive").iterdir())
     assert b"".join(path.read_bytes() for path in archives) == data
     assert len(archives) > 1
     assert all(path.name.endswith("_235959.md") for path in archives)
     assert not any(needs_rotation(path.stat().st_size, Limits()) for path in archives)
-    assert pending_archives(desk.store) == [f"archive/{path.name}" for path in archives]
-    memory = desk.text("memory.md")
+    assert pending_archives(world.store) == [f"archive/{path.name}" for path in archives]
+    memory = world.text("memory.md")
     assert memory.endswith("파서를 고쳤다 and wrote a test for it\r\n")
     assert len(memory.encode()) <= 2_375 * 4 + 500
-    said = bare_git(root(desk), "log", "--format=%as", "--grep=Migrate memory.md into memory_")
+    said = bare_git(root(world), "log", "--format=%as", "--grep=Migrate memory.md into memory_")
     assert sorted(said.split()) == [f"{path.name[7:11]}-{path.name[11:13]}-{path.name[13:15]}" for path in archives]
 
 
@@ -207,22 +206,22 @@ PLUGIN_MEMORY = """# Project Memory: 로더
 """
 
 
-def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entries(desk, legacy):
-    save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
-    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
+def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entries(world, legacy):
+    world.save("never deploy on Fridays", MemoryType.DECISION)
+    world.save("the loader is being rewritten", MemoryType.NOTE)
     put(legacy, {"memory.md": PLUGIN_MEMORY})
-    bring(desk, legacy)
-    archive = root(desk) / f"archive/memory_{modified_in(desk):%Y%m%d_%H%M%S}.md"
+    bring(world, legacy)
+    archive = root(world) / f"archive/memory_{modified_in(world):%Y%m%d_%H%M%S}.md"
     assert archive.read_text(encoding="utf-8") == PLUGIN_MEMORY
-    memory = desk.text("memory.md")
+    memory = world.text("memory.md")
     assert "**Decision**: uv를 쓴다," in memory
     assert "\n  pnpm이 아니라\n" in memory
     assert "**Issue**: 긴 경로에서 저장이 실패한다 ^" in memory
     assert "중요 결정사항들" not in memory
     assert "never deploy" in memory
-    tip = desk.store.tip
-    bring(desk, legacy)
-    assert desk.store.tip == tip
+    tip = world.store.tip
+    bring(world, legacy)
+    assert world.store.tip == tip
 
 
 OLD_FACTS = {
@@ -244,21 +243,21 @@ NEW_FACTS = {
 }
 
 
-def test_both_shapes_of_facts(desk, legacy):
+def test_both_shapes_of_facts(world, legacy):
     put(legacy, {"facts.json": f"\ufeff{json.dumps(OLD_FACTS)}"})
-    bring(desk, legacy)
+    bring(world, legacy)
     put(legacy, {"facts.json": NEW_FACTS})
-    done = bring(desk, legacy)
+    done = bring(world, legacy)
     assert whys(done)["facts.json"]
     assert [item.why for item in done.left] == [
         "number 2 of its solutions says nothing",
         "'mood' is no list of facts that gitmem knows",
     ]
-    facts = {fact.text.split("\n")[0]: fact for fact in map(read_fact, sorted((root(desk) / "facts").rglob("*.md")))}
+    facts = {fact.text.split("\n")[0]: fact for fact in map(read_fact, sorted((root(world) / "facts").rglob("*.md")))}
     words = "uv를 쓴다|Errors own their exit code|느린 빌드|긴 경로|Run ruff first|Clear the cache"
     assert set(facts) == set(words.split("|"))
     decision, resolved = facts["uv를 쓴다"], facts["느린 빌드"]
-    origin = People(desk.store).origin(decision.id)
+    origin = People(world.store).origin(decision.id)
     assert origin is not None
     assert origin.how is How.IMPORT
     assert (decision.origin["id"], decision.sources) == ("d001", ("2026-01-11_1011",))
@@ -273,7 +272,7 @@ def read_fact(path: Path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links and pipes are other things there")
-def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_path):
+def test_hostile_sources_are_named_and_all_else_is_brought(world, legacy, tmp_path):
     secret = put(tmp_path / "elsewhere", {"secret.md": "## 2026-01-01\nnot yours\n"})
     put(
         legacy,
@@ -298,7 +297,7 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
     os.mkfifo(legacy / "memory_20250102_000000.md")
     with (legacy / "memory_20250103_000000.md").open("wb") as file:
         file.truncate(40 * 1024 * 1024)
-    done = bring(desk, legacy)
+    done = bring(world, legacy)
     no_summary = "it is no summary: {}; gitmem makes one of the archive itself"
     assert whys(done) == {
         "memory_20260113_112700.md": "it is empty",
@@ -316,22 +315,22 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
         "memory_20250102_000000.md": "it is no plain file",
         "memory_20250103_000000.md": "it has 41,943,040 bytes, more than gitmem takes from one file",
     }
-    kept = {path.name: path.read_bytes() for path in (root(desk) / "archive").iterdir()}
+    kept = {path.name: path.read_bytes() for path in (root(world) / "archive").iterdir()}
     assert kept["memory_20260114_112700.md"] == b"- kept\n"
     assert "memory_20260203_040506.md" in kept
     assert not any(b"not yours" in data for data in kept.values())
-    assert b"one\r\n" in (root(desk) / "memory.md").read_bytes()
-    assert pending_archives(desk.store)
+    assert b"one\r\n" in (root(world) / "memory.md").read_bytes()
+    assert pending_archives(world.store)
 
 
-def test_another_file_of_one_name_gets_a_name_of_its_own(desk, legacy):
-    (root(desk) / "archive").mkdir()
-    (root(desk) / "archive/memory_20260113_112700.md").write_text("mine\n", encoding="utf-8")
+def test_another_file_of_one_name_gets_a_name_of_its_own(world, legacy):
+    (root(world) / "archive").mkdir()
+    (root(world) / "archive/memory_20260113_112700.md").write_text("mine\n", encoding="utf-8")
     put(legacy, {"memory_20260113_112700.md": "theirs\n", "memory_20260113_112700.summary.json": SUMMARY})
-    bring(desk, legacy)
-    assert desk.text("archive/memory_20260113_112700.md") == "mine\n"
-    assert desk.text("archive/memory_20260113_112700_02.md") == "theirs\n"
-    assert read_summary(desk.store, "archive/memory_20260113_112700_02.md").archive.endswith("_02.md")
+    bring(world, legacy)
+    assert world.text("archive/memory_20260113_112700.md") == "mine\n"
+    assert world.text("archive/memory_20260113_112700_02.md") == "theirs\n"
+    assert read_summary(world.store, "archive/memory_20260113_112700_02.md").archive.endswith("_02.md")
 
 
 SEED_FACTS = {"decisions": [{"content": "uv를 쓴다", "date": "2026-01-11"}], "issues": [{"content": "느린 빌드"}]}
@@ -358,13 +357,13 @@ SEED_MEMORY = """# Memory
 
 
 @pytest.mark.parametrize("written", [MODIFIED, MODIFIED - 400 * 86400])
-def test_a_rolling_memory_beside_facts_reaches_memory_md(desk, legacy, written):
+def test_a_rolling_memory_beside_facts_reaches_memory_md(world, legacy, written):
     put(legacy, {"memory.md": SEED_MEMORY, "facts.json": SEED_FACTS})
     os.utime(legacy / "memory.md", (written, written))
-    done = bring(desk, legacy)
+    done = bring(world, legacy)
     assert [item.to for item in done.brought if item.source == "memory.md"] == ["memory.md"]
-    assert (done.there, bring(desk, legacy).there) == (0, 3)
-    lines = [line for line in desk.text("memory.md").split("# Memory\n")[1].splitlines() if line]
+    assert (done.there, bring(world, legacy).there) == (0, 3)
+    lines = [line for line in world.text("memory.md").split("# Memory\n")[1].splitlines() if line]
     assert [line.split(" ^")[0] for line in lines] == [
         "## Core Decisions",
         "- 금요일에는 배포하지 않는다",
@@ -376,28 +375,28 @@ def test_a_rolling_memory_beside_facts_reaches_memory_md(desk, legacy, written):
         "- 2026-01-13: 파서",
         "- 2026-01-12: 로더",
         "## Known Issues",
-        f"- [{modified_in(desk):%Y-%m-%d %H:%M:%S}] **Issue**: 느린 빌드",
+        f"- [{modified_in(world):%Y-%m-%d %H:%M:%S}] **Issue**: 느린 빌드",
     ]
 
 
-def test_decisions_that_come_as_entries_keep_their_order(desk, legacy):
-    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
+def test_decisions_that_come_as_entries_keep_their_order(world, legacy):
+    world.save("the loader is being rewritten", MemoryType.NOTE)
     items = [f"the {number}th of the rules" for number in range(20, 0, -1)]
     put(legacy, {"memory.md": "## Core Decisions\n\n" + "".join(f"- {item}\n" for item in items)})
-    bring(desk, legacy)
-    memory = desk.text("memory.md")
+    bring(world, legacy)
+    memory = world.text("memory.md")
     assert sorted(items, key=memory.index) == items
 
 
-def test_a_memory_that_begins_with_its_newest_day_keeps_its_order_and_that_day(desk, legacy):
+def test_a_memory_that_begins_with_its_newest_day_keeps_its_order_and_that_day(world, legacy):
     days = "".join(large().decode().split("## ")[:0:-1]).replace("2026-", "## 2026-")
     data = f"# Notes\r\n\r\n{days}## Known Issues\r\n\r\n- slow\r\n".encode()
     put(legacy, {"memory.md": data})
-    bring(desk, legacy)
-    archives = sorted((root(desk) / "archive").iterdir())
+    bring(world, legacy)
+    archives = sorted((root(world) / "archive").iterdir())
     assert len(archives) > 1
     assert b"".join(path.read_bytes() for path in archives) == data
-    memory = desk.text("memory.md")
+    memory = world.text("memory.md")
     assert "## 2026-01-12\r\n" in memory
     assert "## 2026-01-01" not in memory
     assert memory.index("## 2026-01-12") < memory.index("## Known Issues")

@@ -31,17 +31,17 @@ from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 
 
-def worked(desk, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:
+def worked(world, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:
     """Have a session end in which these were asked, answered, and these files changed."""
-    desk.clock.now += timedelta(days=1) + later
+    world.clock.now += timedelta(days=1) + later
     turns = []
     for number, (asked, answer, file) in enumerate(tasks):
-        at = desk.clock.now + timedelta(minutes=number)
+        at = world.clock.now + timedelta(minutes=number)
         files = (file,) if file else ()
         turns.append(Turn(session, "claude-code", f"t{number}", at, at, asked, answer, files, tools=1, closed=True))
-    desk.store = Store(desk.store.root, desk.store.context)
-    save_exchanges(desk.store, session, "claude-code", turns)
-    group(desk.store, session, "claude-code", turns)
+    world.store = Store(world.store.root, world.store.context)
+    save_exchanges(world.store, session, "claude-code", turns)
+    group(world.store, session, "claude-code", turns)
     return turns
 
 
@@ -50,20 +50,20 @@ FASTER = ("The parser is slow on CRLF files", "Made the parser cache its tokens 
 DEPLOY = ("Deploy to Fly", "Added a Fly configuration for the release branch.", "fly.toml")
 
 
-def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
-    worked(desk, "s-1", PARSER, ("commit it", "Committed it.", "src/parser.py"))
-    worked(desk, "s-2", DEPLOY, FASTER)
-    parser, fly = sorted(known_concepts(desk.store), key=lambda one: one.name)[::-1]
+def test_sessions_are_grouped_by_what_they_are_about(world, bare_git):
+    worked(world, "s-1", PARSER, ("commit it", "Committed it.", "src/parser.py"))
+    worked(world, "s-2", DEPLOY, FASTER)
+    parser, fly = sorted(known_concepts(world.store), key=lambda one: one.name)[::-1]
     assert fly.name.startswith("fly.toml")
     assert parser.name.startswith("parser.py")
     assert (len(parser.exchanges), len(fly.exchanges)) == (3, 1)
-    assert [find_concept(desk.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
-    text = desk.text(parser.path)
+    assert [find_concept(world.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
+    text = world.text(parser.path)
     assert text.count("(../sessions/2026/11/") == 3
     for line in text.split("\n- ")[1:]:
         link = line.partition("](../")[2].partition(")")[0]
-        assert line.split()[-1] in desk.text(link)
-    root = Path(desk.store.root)
+        assert line.split()[-1] in world.text(link)
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     subject = bare_git(root, "log", "-1", "--format=%s")
     assert subject.startswith("Add to 2 concepts: ")

@@ -62,18 +62,18 @@ def test_only_regular_files_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("lines", [[], ["not json"], ["{}"], [line("assistant", "only an answer")]])
-def test_nothing_that_a_user_said_is_no_session(desk, path, lines):
-    assert keep_transcript(desk.store, "s-1", write(path, *lines)) is None
-    assert transcripts.sessions(desk.store) == []
+def test_nothing_that_a_user_said_is_no_session(world, path, lines):
+    assert keep_transcript(world.store, "s-1", write(path, *lines)) is None
+    assert transcripts.sessions(world.store) == []
 
 
-def test_a_subagents_transcript_is_not_its_sessions(desk, path):
-    keep_transcript(desk.store, "s-1", write(path, line("user", "the question"), line("assistant", "a", 1)))
-    assert keep_transcript(desk.store, "s-1", write(path, line("user", "sub prompt", isSidechain=True))) is None
-    assert "the question" in "".join(transcripts.read(desk.store, "s-1") or ())
+def test_a_subagents_transcript_is_not_its_sessions(world, path):
+    keep_transcript(world.store, "s-1", write(path, line("user", "the question"), line("assistant", "a", 1)))
+    assert keep_transcript(world.store, "s-1", write(path, line("user", "sub prompt", isSidechain=True))) is None
+    assert "the question" in "".join(transcripts.read(world.store, "s-1") or ())
 
 
-def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
+def test_every_stored_line_is_json_and_holds_no_secret(world, path):
     said = (
         f'use "{TOKEN}"\n{PEM}\npassword = "hunter2-{TOKEN[4:12]}" <private>PRIVATE "\\" {{</private> <private>PRIVATE'
     )
@@ -83,8 +83,8 @@ def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
     result = {"type": "tool_result", "tool_use_id": "c", "content": said}
     records = (said, [result], [{**result, "content": long}])
     kept = write(path, line("assistant", [call]), *(line("user", one) for one in records))
-    keep_transcript(desk.store, "s-1", kept)
-    stored = transcripts.read(desk.store, "s-1") or []
+    keep_transcript(world.store, "s-1", kept)
+    stored = transcripts.read(world.store, "s-1") or []
     assert len(stored) == 4
     for one in stored:
         assert isinstance(json.loads(one), dict)
@@ -94,9 +94,9 @@ def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
         assert secret not in everything, secret
 
 
-def test_a_result_is_as_long_as_is_set(desk, path):
-    own_settings(desk.store.context, "transcripts:\n  tool_result_chars: 100\n")
-    store = Store(desk.store.root, desk.store.context)
+def test_a_result_is_as_long_as_is_set(world, path):
+    own_settings(world.store.context, "transcripts:\n  tool_result_chars: 100\n")
+    store = Store(world.store.root, world.store.context)
     result = {"type": "tool_result", "tool_use_id": "c", "content": "word " * 1_000}
     keep_transcript(store, "s-1", write(path, line("user", "a question"), line("user", [result])))
     assert 100 < len(json.loads((transcripts.read(store, "s-1") or [])[1])["text"]) < 160

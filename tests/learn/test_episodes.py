@@ -29,21 +29,21 @@ from gitmem.store.store import Store
 from gitmem.tell.cleanup import clean_up
 from gitmem.tell.outcome_counts import add_told
 from gitmem.text.words import estimate_tokens
-from tests.desk import BEGAN, Recorder
+from tests.agent import BEGAN, Recorder
 
 
-def paths_of(desk) -> list[str]:
-    root = Path(desk.store.root)
+def paths_of(world) -> list[str]:
+    root = Path(world.store.root)
     return sorted(path.relative_to(root).as_posix() for path in root.glob("episodes/*/*/*.md"))
 
 
-def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder, bare_git):
+def test_each_task_of_a_session_becomes_an_episode_in_one_commit(world, recorder, bare_git):
     recorder.turn(4, "Rename the reader everywhere", "It is called source now.", fix="uv sync")
-    replay(desk.store, recorder.write())
-    paths = paths_of(desk)
+    replay(world.store, recorder.write())
+    paths = paths_of(world)
     assert len(paths) == 2
     assert all(path.startswith("episodes/2026/10/e") for path in paths)
-    first = next(one for path in paths if (one := read_episode(desk.store, path)).task.startswith("CRLF"))
+    first = next(one for path in paths if (one := read_episode(world.store, path)).task.startswith("CRLF"))
     assert first.type is TaskType.FEATURE
     assert first.outcome is None  # nothing shows one
     assert first.session == "s-rec"
@@ -53,55 +53,57 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert [error.message for error in first.errors] == ["the spindle broke"]
     assert first.gotchas == ()
     assert not any("fixed it" in tip for tip in first.tips)  # which lines were changed is not told
-    second = next(one for path in paths if (one := read_episode(desk.store, path)).id != first.id)
+    second = next(one for path in paths if (one := read_episode(world.store, path)).id != first.id)
     assert second.tips == ("the spindle broke: `uv sync` fixed it",)
-    sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())
+    sessions = world.text(
+        next(Path(world.store.root).glob("sessions/*/*/*.md")).relative_to(world.store.root).as_posix()
+    )
     assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
-    root = Path(desk.store.root)
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
     assert ops.count("episode") == 1
 
 
-def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_links(desk, recorder):
+def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_links(world, recorder):
     recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", fix="uv sync")
-    replay(desk.store, recorder.write())
-    file = next(Path(desk.store.root).glob("sessions/*/*/*.md"))
+    replay(world.store, recorder.write())
+    file = next(Path(world.store.root).glob("sessions/*/*/*.md"))
     links = re.findall(r"(?m)^- [a-z-]+: \[[^]]+\]\((.+)\)$", file.read_text("utf-8").partition("\n## Links\n")[2])
-    facts = {one.path for one in known_facts(desk.store) if one.session == "s-rec"}
+    facts = {one.path for one in known_facts(world.store) if one.session == "s-rec"}
     assert facts
-    made = (*paths_of(desk), *facts, known_patterns(desk.store)[0].path)
+    made = (*paths_of(world), *facts, known_patterns(world.store)[0].path)
     assert sorted(links) == sorted(f"../../../{one}" for one in made)
-    hits = answer(desk.store, "episodes decision patterns").hits
+    hits = answer(world.store, "episodes decision patterns").hits
     assert not [hit for hit in hits if hit.path.startswith(("sessions/", "facts/"))]
     for path in facts:
-        data = desk.store.read(path)
+        data = world.store.read(path)
         fact = parse_fact(data, path)
-        link = f"\n\n## Links\n\n- session: [2026-10-03](../../{file.relative_to(desk.store.root).as_posix()})\n"
+        link = f"\n\n## Links\n\n- session: [2026-10-03](../../{file.relative_to(world.store.root).as_posix()})\n"
         assert data.decode().endswith(f"{fact.text}{link}")
         edited = render_fact(fact._replace(text="Something else.", status=FactStatus.RETIRED)).decode()
         assert edited.endswith(f"\n---\nSomething else.{link}")
     recorder.turn(5, "And its changelog, too", "It is written.", fix="make clean")
-    desk.store = Store(desk.store.root, desk.store.context)
-    replay(desk.store, recorder.write())
+    world.store = Store(world.store.root, world.store.context)
+    replay(world.store, recorder.write())
     assert file.read_text("utf-8").count("## Links") == 1
     assert all((file.parent / one).is_file() for one in links)
 
 
-def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(desk, recorder, bare_git):
+def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(world, recorder, bare_git):
     recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", fix="uv sync")
-    replay(desk.store, recorder.write())
-    [file], root = Path(desk.store.root).glob("sessions/*/*/*.md"), Path(desk.store.root)
+    replay(world.store, recorder.write())
+    [file], root = Path(world.store.root).glob("sessions/*/*/*.md"), Path(world.store.root)
     before = file.read_text("utf-8")
-    for path in paths_of(desk):
+    for path in paths_of(world):
         told = {f"2026-10-0{day}T00:00:00Z!": 0.0 for day in range(1, 4)}
-        add_told(desk.store, {read_episode(desk.store, path).id: told}, "Count")
-    desk.clock.now += timedelta(days=400)
-    cleaned = clean_up(Store(desk.store.root, desk.store.context))
+        add_told(world.store, {read_episode(world.store, path).id: told}, "Count")
+    world.clock.now += timedelta(days=400)
+    cleaned = clean_up(Store(world.store.root, world.store.context))
     assert cleaned.episodes
     kept = [line for line in before.splitlines() if not any(path in line for path in cleaned.episodes)]
     assert file.read_text("utf-8").splitlines() == kept
-    undo(desk.store, revision=cleaned.commit)
+    undo(world.store, revision=cleaned.commit)
     assert file.read_text("utf-8") == before
     assert bare_git(root, "status", "--porcelain") == ""
 
@@ -109,30 +111,30 @@ def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(d
 @pytest.mark.long
 @pytest.mark.few(1)
 @pytest.mark.parametrize("old", [False, True])
-def test_an_episode_is_named_for_people_and_once_cleared_does_not_come_back(desk, recorder, bare_git, old):
-    replay(desk.store, recorder.write())
-    root, (path,) = Path(desk.store.root), paths_of(desk)
-    episode = read_episode(desk.store, path)
+def test_an_episode_is_named_for_people_and_once_cleared_does_not_come_back(world, recorder, bare_git, old):
+    replay(world.store, recorder.write())
+    root, (path,) = Path(world.store.root), paths_of(world)
+    episode = read_episode(world.store, path)
     assert path == f"episodes/2026/10/{episode.id}-crlf-파서를-추가해줘.md"
     if old:
         bare_git(root, "mv", path, path := f"episodes/2026/10/{episode.id}.md")
         bare_git(root, "commit", "-qm", "As it was named")
     recorder.turn(4, "And its tests, too", "They are written.")
-    desk.store = Store(desk.store.root, desk.store.context)
-    replay(desk.store, recorder.write())
-    assert paths_of(desk) == [path]
-    assert len(read_episode(desk.store, path).exchanges) == len(episode.exchanges) + 1
+    world.store = Store(world.store.root, world.store.context)
+    replay(world.store, recorder.write())
+    assert paths_of(world) == [path]
+    assert len(read_episode(world.store, path).exchanges) == len(episode.exchanges) + 1
     bare_git(root, "rm", "-q", path)
     bare_git(root, "commit", "-qm", "Clear it")
     recorder.turn(5, "And its changelog, too", "It is written.")
-    desk.store = Store(desk.store.root, desk.store.context)
-    replay(desk.store, recorder.write())
-    assert paths_of(desk) == []
+    world.store = Store(world.store.root, world.store.context)
+    replay(world.store, recorder.write())
+    assert paths_of(world) == []
 
 
-def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_path):
+def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(world, tmp_path):
     recorder = Recorder(tmp_path / "s-live.jsonl", "s-live")
-    desk.clock.now = BEGAN + timedelta(minutes=1)
+    world.clock.now = BEGAN + timedelta(minutes=1)
     todos = {"todos": [{"content": "read it", "status": "completed"}, {"content": "mend it", "status": "pending"}]}
     for number, prompt in enumerate(("Make the parser of numbers build", "Write the documentation of dates"), 1):
         recorder.turn(number, prompt, f"The build of part {number} works now.", fix="uv sync")
@@ -141,27 +143,27 @@ def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_
             recorder.record("assistant", [call])
             at = recorder.record("user", [{"type": "tool_result", "tool_use_id": "t-plan", "content": "ok"}])
             recorder.deliver("PostToolUse", at, "p-1", tool_name="TodoWrite", tool_use_id="t-plan", tool_input=todos)
-        recorder.live(desk.store)
+        recorder.live(world.store)
         recorder.payloads.clear()
-        process_spool(Store(desk.store.root, desk.store.context), lambda _: True)
-        change_working(desk.store, "s-live", lambda memory, n=number: note(memory, f"part {n} has a mark"))
+        process_spool(Store(world.store.root, world.store.context), lambda _: True)
+        change_working(world.store, "s-live", lambda memory, n=number: note(memory, f"part {n} has a mark"))
     recorder.deliver("SessionEnd", recorder.record("user", "bye", isMeta=True), "")
     recorder.write()
-    recorder.live(desk.store)
-    process_spool(Store(desk.store.root, desk.store.context), lambda _: False)
-    first, second = sorted((read_episode(desk.store, path) for path in paths_of(desk)), key=lambda one: one.created)
+    recorder.live(world.store)
+    process_spool(Store(world.store.root, world.store.context), lambda _: False)
+    first, second = sorted((read_episode(world.store, path) for path in paths_of(world)), key=lambda one: one.created)
     assert first.plan == ("[x] read it", "[ ] mend it")
     assert (first.tips[-1], second.tips[-1]) == ("part 1 has a mark", "part 2 has a mark")
     assert second.plan == ()
-    assert running(desk.store) == []
+    assert running(world.store) == []
 
 
-def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder):
+def test_a_finished_session_that_is_resumed_is_told_its_last_task(world, recorder):
     recorder.turn(4, "Rename the reader everywhere", "It is called source now. Decision: use one name for it.")
-    replay(desk.store, recorder.write())
-    last = last_episode(desk.store, "s-rec")
+    replay(world.store, recorder.write())
+    last = last_episode(world.store, "s-rec")
     assert last.task == "Rename the reader everywhere"
-    assert last_episode(desk.store, "s-other") is None
+    assert last_episode(world.store, "s-other") is None
     open_steps = last._replace(
         plan=("[x] find them", "[ ] rename them"),
         gotchas=("KeyError: nothing fixed it", "x"),
@@ -176,46 +178,46 @@ def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder
     assert estimate_tokens(brief_episode(last._replace(decisions=("a long one " * 20,) * 6))) <= BRIEF
 
 
-def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare_git):
+def test_a_second_telling_and_one_after_an_undo_add_nothing(world, recorder, bare_git):
     transcript = recorder.write()
-    replay(desk.store, transcript)
-    root = Path(desk.store.root)
+    replay(world.store, transcript)
+    root = Path(world.store.root)
     tip = bare_git(root, "rev-parse", "HEAD")
     turns = turns_of(read_records(transcript), "s-rec", "claude-code")
-    assert save_episodes(desk.store, "s-rec", "claude-code", turns) is None
+    assert save_episodes(world.store, "s-rec", "claude-code", turns) is None
     assert bare_git(root, "rev-parse", "HEAD") == tip
-    undo(desk.store, session="s-rec")
-    assert paths_of(desk) == []
-    replay(desk.store, transcript)
-    assert paths_of(desk) == []
+    undo(world.store, session="s-rec")
+    assert paths_of(world) == []
+    replay(world.store, transcript)
+    assert paths_of(world) == []
 
 
-def test_a_task_that_goes_on_keeps_its_episode_unless_a_user_changed_it(desk, recorder, bare_git):
-    replay(desk.store, recorder.write())
-    [path] = paths_of(desk)
+def test_a_task_that_goes_on_keeps_its_episode_unless_a_user_changed_it(world, recorder, bare_git):
+    replay(world.store, recorder.write())
+    [path] = paths_of(world)
     recorder.turn(4, "and make it faster", "It is twice as fast now, as it reads blocks.")
-    replay(desk.store, recorder.write())
-    assert paths_of(desk) == [path]
-    longer = read_episode(desk.store, path)
+    replay(world.store, recorder.write())
+    assert paths_of(world) == [path]
+    longer = read_episode(world.store, path)
     assert len(longer.exchanges) == 4
     assert longer.task.startswith("CRLF")
-    file = Path(desk.store.root) / path
+    file = Path(world.store.root) / path
     file.write_text(file.read_text("utf-8").replace("## Solution\n", "## Solution\n\nBy hand.\n"), "utf-8")
     recorder.turn(5, "and now its tests", "It has tests of an empty file.")
-    replay(desk.store, recorder.write())
+    replay(world.store, recorder.write())
     assert "By hand." in file.read_text("utf-8")
-    assert read_episode(desk.store, path).exchanges == longer.exchanges
+    assert read_episode(world.store, path).exchanges == longer.exchanges
 
 
-def test_a_secret_of_the_session_is_in_no_episode(desk, recorder):
+def test_a_secret_of_the_session_is_in_no_episode(world, recorder):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     recorder.turn(
         4,
         f"Deploy it with {token} <private>and my birthday</private>",
         f"<private>We decided to use PRIVATE instead of pnpm.</private> {token}",
     )
-    replay(desk.store, recorder.write())
-    told = "".join(desk.text(path) for path in paths_of(desk))
+    replay(world.store, recorder.write())
+    told = "".join(world.text(path) for path in paths_of(world))
     assert "Deploy it" in told
     assert token not in told
     assert "birthday" not in told

@@ -46,222 +46,222 @@ def folder(tmp_path) -> Path:
     return found
 
 
-def again(desk, machine: str = "desk-machine") -> Store:
-    desk.clock.now += timedelta(days=300)
-    desk.store = Store(desk.store.root, desk.store.context._replace(machine=machine))
-    return desk.store
+def again(world, machine: str = "desk-machine") -> Store:
+    world.clock.now += timedelta(days=300)
+    world.store = Store(world.store.root, world.store.context._replace(machine=machine))
+    return world.store
 
 
-def kinds(desk) -> dict[str, str]:
-    return {fact.description: fact.kind for fact in in_force(known_facts(desk.store))}
+def kinds(world) -> dict[str, str]:
+    return {fact.description: fact.kind for fact in in_force(known_facts(world.store))}
 
 
-def test_files_become_facts_once_and_stay_as_they_are(desk, folder, bare_git):
+def test_files_become_facts_once_and_stay_as_they_are(world, folder, bare_git):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = adopt(desk.store, str(folder))
+    done = adopt(world.store, str(folder))
     assert (len(done.new), done.changed, done.retired) == (2, (), ())
-    assert kinds(desk) == {
+    assert kinds(world) == {
         "The user writes Korean and wants answers in Korean": "preference",
         "Deploys go by Fly": "core-logic",
     }
-    assert adopt(again(desk), str(folder)).commits == ()
+    assert adopt(again(world), str(folder)).commits == ()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    root = Path(desk.store.root)
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     assert bare_git(root, "log", "-1", "--format=%s") == ("Adopt the agent's own memory, 2 new: Deploys go by Fly")
 
 
-def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(desk, folder):
-    context = desk.store.context
-    theirs = Path(memory_folder(context.environ, context.home, os.path.dirname(desk.store.root)))
+def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(world, folder):
+    context = world.store.context
+    theirs = Path(memory_folder(context.environ, context.home, os.path.dirname(world.store.root)))
     theirs.parent.mkdir(parents=True)
     folder.rename(theirs)
-    do_upkeep(desk.store, lambda: False)
-    assert kinds(desk)["Deploys go by Fly"] == "core-logic"
+    do_upkeep(world.store, lambda: False)
+    assert kinds(world)["Deploys go by Fly"] == "core-logic"
 
 
-def test_what_changes_there_changes_here_and_what_goes_is_retired(desk, folder):
-    adopt(desk.store, str(folder))
+def test_what_changes_there_changes_here_and_what_goes_is_retired(world, folder):
+    adopt(world.store, str(folder))
     (folder / "prefers-korean.md").write_text(THEIRS.replace("Korean", "French"), encoding="utf-8")
     (folder / "deploys.md").unlink()
-    done = adopt(again(desk), str(folder))
+    done = adopt(again(world), str(folder))
     assert (done.new, len(done.changed), len(done.retired)) == ((), 1, 1)
-    assert kinds(desk) == {"The user writes French and wants answers in French": "preference"}
-    assert adopt(again(desk), str(folder)).commits == ()
+    assert kinds(world) == {"The user writes French and wants answers in French": "preference"}
+    assert adopt(again(world), str(folder)).commits == ()
     (folder / "deploys.md").write_text("---\nmetadata:\n  type: project\n---\nBy Fly again.\n")
-    assert len(adopt(again(desk), str(folder)).changed) == 1
-    assert len(known_facts(desk.store)) == 2
+    assert len(adopt(again(world), str(folder)).changed) == 1
+    assert len(known_facts(world.store)) == 2
 
 
-def test_a_folder_that_is_gone_retires_nothing(desk, folder):
-    adopt(desk.store, str(folder))
+def test_a_folder_that_is_gone_retires_nothing(world, folder):
+    adopt(world.store, str(folder))
     os.rename(folder, f"{folder} elsewhere")
-    assert adopt(again(desk), str(folder)).commits == ()
+    assert adopt(again(world), str(folder)).commits == ()
     assert fingerprint(str(folder)) == ""
-    assert len(kinds(desk)) == 2
+    assert len(kinds(world)) == 2
 
 
-def test_another_machines_agent_is_left_alone(desk, folder, tmp_path):
-    adopt(desk.store, str(folder))
+def test_another_machines_agent_is_left_alone(world, folder, tmp_path):
+    adopt(world.store, str(folder))
     (tmp_path / "other").mkdir()
-    assert adopt(again(desk, "laptop"), str(tmp_path / "other")).retired == ()
-    assert len(kinds(desk)) == 2
+    assert adopt(again(world, "laptop"), str(tmp_path / "other")).retired == ()
+    assert len(kinds(world)) == 2
 
 
-def test_what_a_user_retired_here_stays_so(desk, folder):
-    adopt(desk.store, str(folder))
-    desk.clock.now += timedelta(days=400)
-    retire(desk.store, next(fact for fact in known_facts(desk.store) if fact.kind == "preference"), "")
-    assert adopt(desk.store, str(folder)).commits == ()
+def test_what_a_user_retired_here_stays_so(world, folder):
+    adopt(world.store, str(folder))
+    world.clock.now += timedelta(days=400)
+    retire(world.store, next(fact for fact in known_facts(world.store) if fact.kind == "preference"), "")
+    assert adopt(world.store, str(folder)).commits == ()
 
 
-def test_links_large_files_and_secrets_are_not_brought_in(desk, folder, tmp_path):
+def test_links_large_files_and_secrets_are_not_brought_in(world, folder, tmp_path):
     (tmp_path / "secret.md").write_text("---\ndescription: a secret\n---\nx\n")
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     (folder / "large.md").write_text("x" * 70_000)
     (folder / "broken.md").write_text("---\na: [\n---\nx\n")
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     (folder / "token.md").write_text(f"---\ndescription: The token\n---\nIt is {token}\n")
-    assert len(adopt(desk.store, str(folder)).new) == 3
-    assert token not in "".join(path.read_text() for path in Path(desk.store.root, "facts").rglob("*.md"))
+    assert len(adopt(world.store, str(folder)).new) == 3
+    assert token not in "".join(path.read_text() for path in Path(world.store.root, "facts").rglob("*.md"))
 
 
-def test_what_the_agent_loads_by_itself_is_not_told_again(desk, folder):
-    adopt(desk.store, str(folder))
-    assert "Deploys go by Fly" not in session_start(desk.store, (), None, ())
-    assert "Deploys go by Fly" in session_start(again(desk, "laptop"), (), None, ())
+def test_what_the_agent_loads_by_itself_is_not_told_again(world, folder):
+    adopt(world.store, str(folder))
+    assert "Deploys go by Fly" not in session_start(world.store, (), None, ())
+    assert "Deploys go by Fly" in session_start(again(world, "laptop"), (), None, ())
 
 
-def said(desk, prompt: str, answer: str = "Done.", session: str = "s-1", **more) -> Turn:
-    now = desk.clock.now
+def said(world, prompt: str, answer: str = "Done.", session: str = "s-1", **more) -> Turn:
+    now = world.clock.now
     return Turn(session, "claude-code", f"t-{prompt[:20]}", now, now, prompt, answer, closed=True, **more)
 
 
-def learned(desk, *prompts: str, session: str = "s-1") -> str | None:
-    desk.clock.now += timedelta(hours=1)
-    store = desk.store = Store(desk.store.root, desk.store.context)
-    return learn(store, session, "claude-code", [said(desk, prompt, session=session) for prompt in prompts])
+def learned(world, *prompts: str, session: str = "s-1") -> str | None:
+    world.clock.now += timedelta(hours=1)
+    store = world.store = Store(world.store.root, world.store.context)
+    return learn(store, session, "claude-code", [said(world, prompt, session=session) for prompt in prompts])
 
 
-def held(desk) -> dict[str, str]:
+def held(world) -> dict[str, str]:
     """Return what is in force: its ids, by description."""
-    return {fact.description: fact.id for fact in in_force(known_facts(desk.store))}
+    return {fact.description: fact.id for fact in in_force(known_facts(world.store))}
 
 
-def log(desk, bare_git) -> list[str]:
-    root = Path(desk.store.root)
+def log(world, bare_git) -> list[str]:
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     return bare_git(root, "log", "--format=%s", "gitmem").splitlines()
 
 
-def test_what_is_said_again_gains_a_source(desk, bare_git):
-    learned(desk, "Always run the linter before committing.")
-    learned(desk, "Always, before committing, run the linter.", session="s-2")
-    [fact] = known_facts(desk.store)
+def test_what_is_said_again_gains_a_source(world, bare_git):
+    learned(world, "Always run the linter before committing.")
+    learned(world, "Always, before committing, run the linter.", session="s-2")
+    [fact] = known_facts(world.store)
     assert len(fact.sources) == 2
-    assert log(desk, bare_git)[0] == "Update 1 fact"
+    assert log(world, bare_git)[0] == "Update 1 fact"
 
 
-def test_a_replayed_session_and_a_live_one_teach_the_same(desk, recorder, bare_git):
+def test_a_replayed_session_and_a_live_one_teach_the_same(world, recorder, bare_git):
     recorder.turn(4, "앞으로 빌드는 pnpm 대신 uv를 써줘.", "그렇게 했습니다.")
     recorder.write()
-    recorder.live(desk.store)
+    recorder.live(world.store)
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
-    recorder.live(desk.store)
-    process_spool(desk.store)
-    facts = held(desk)
+    recorder.live(world.store)
+    process_spool(world.store)
+    facts = held(world)
     assert "앞으로 빌드는 pnpm 대신 uv를 써줘." in facts
-    before = log(desk, bare_git)
-    replay(Store(desk.store.root, desk.store.context), str(recorder.path))
-    assert log(desk, bare_git) == before
-    assert held(desk) == facts
+    before = log(world, bare_git)
+    replay(Store(world.store.root, world.store.context), str(recorder.path))
+    assert log(world, bare_git) == before
+    assert held(world) == facts
 
 
-def test_what_was_saved_becomes_a_fact_and_secrets_do_not(desk):
+def test_what_was_saved_becomes_a_fact_and_secrets_do_not(world):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    save(desk.store, desk.save("Use uv, not pnpm.", MemoryType.DECISION))
-    save(desk.store, desk.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE))
-    save(desk.store, desk.save("A note is none."))
-    learned(desk, f"Always send the token {token} with a request.")
-    facts = {fact.description: fact for fact in known_facts(desk.store)}
+    world.save("Use uv, not pnpm.", MemoryType.DECISION)
+    world.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
+    world.save("A note is none.")
+    learned(world, f"Always send the token {token} with a request.")
+    facts = {fact.description: fact for fact in known_facts(world.store)}
     assert {fact.kind for fact in facts.values()} == {"decision", "issue", "rule"}
-    assert token not in "".join(path.read_text() for path in Path(desk.store.root, "facts").rglob("*.md"))
+    assert token not in "".join(path.read_text() for path in Path(world.store.root, "facts").rglob("*.md"))
     assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다"].status) == (0.9, "open")
-    assert learned(desk) is None
+    assert learned(world) is None
 
 
-def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_that_read_it(desk):
-    save(desk.store, desk.save("The loader reads empty files as none.", MemoryType.LEARNING)._replace(host="cli"))
-    learned(desk, "Always run the linter before committing.")
-    people = People(desk.store)
-    facts = {fact.kind.value: (fact.session, people.origin(fact.id)) for fact in known_facts(desk.store)}
+def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_that_read_it(world):
+    save(world.store, world.event("The loader reads empty files as none.", MemoryType.LEARNING)._replace(host="cli"))
+    learned(world, "Always run the linter before committing.")
+    people = People(world.store)
+    facts = {fact.kind.value: (fact.session, people.origin(fact.id)) for fact in known_facts(world.store)}
     session, origin = facts["core-logic"]
     assert (session, origin.how, origin.host) == ("", How.COMMAND, "cli")
     session, origin = facts["rule"]
     assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
 
 
-def test_what_contradicts_is_kept_beside_it_and_a_user_decides(desk):
+def test_what_contradicts_is_kept_beside_it_and_a_user_decides(world):
     for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
-        desk.clock.now += timedelta(hours=1)
-        save(desk.store, desk.save(text, MemoryType.DECISION))
-    first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
+        world.clock.now += timedelta(hours=1)
+        world.save(text, MemoryType.DECISION)
+    first, second = sorted(known_facts(world.store), key=lambda fact: fact.created)
     assert (first.review, second.review) == ((second.id,), (first.id,))
     assert first.binds
     assert second.binds
-    assert f"review: [{first.id}]" in desk.text(second.path)
-    retire(desk.store, second, "it was a mistake")
-    assert "**Retired:** it was a mistake" in desk.text(second.path)
-    assert find_fact(desk.store, first.id).review == ()
-    undo(desk.store)
-    confirm(desk.store, second)
-    first, second = find_fact(desk.store, first.id), find_fact(desk.store, second.id)
+    assert f"review: [{first.id}]" in world.text(second.path)
+    retire(world.store, second, "it was a mistake")
+    assert "**Retired:** it was a mistake" in world.text(second.path)
+    assert find_fact(world.store, first.id).review == ()
+    undo(world.store)
+    confirm(world.store, second)
+    first, second = find_fact(world.store, first.id), find_fact(world.store, second.id)
     assert (first.status, first.superseded_by, first.review) == ("superseded", second.id, ())
     assert (second.status, second.review, second.confidence) == ("active", (), 1.0)
-    assert list(held(desk)) == ["Use uv, not pnpm."]
+    assert list(held(world)) == ["Use uv, not pnpm."]
 
 
-def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git):
-    learned(desk, "Always run the linter before committing.")
-    learned(desk, "Preference: editor vim on every machine.")
-    learned(desk, "Decision: zod for validation, not yup")
-    rule, editor, zod = (find_fact(desk.store, letter) for letter in "rfd")
-    retire(desk.store, rule, "")
-    undo(desk.store, revision=bare_git(Path(desk.store.root), "log", "-1", "--format=%H", "--", zod.path))
-    Path(desk.store.root, editor.path).unlink()
+def test_what_was_retired_removed_or_undone_is_not_learned_again(world, bare_git):
+    learned(world, "Always run the linter before committing.")
+    learned(world, "Preference: editor vim on every machine.")
+    learned(world, "Decision: zod for validation, not yup")
+    rule, editor, zod = (find_fact(world.store, letter) for letter in "rfd")
+    retire(world.store, rule, "")
+    undo(world.store, revision=bare_git(Path(world.store.root), "log", "-1", "--format=%H", "--", zod.path))
+    Path(world.store.root, editor.path).unlink()
     for session in ("s-4", "s-5"):
         learned(
-            desk,
+            world,
             "Always run the linter before committing.",
             "Preference: editor vim on every machine.",
             "Decision: zod for validation, not yup",
             session=session,
         )
-    assert held(desk) == {}
+    assert held(world) == {}
 
 
-def test_a_fact_is_edited_and_keeps_its_id_and_what_a_user_wrote(desk):
-    learned(desk, "Decision: zod for validation, not yup")
-    fact = find_fact(desk.store, "d")
-    path = Path(desk.store.root, fact.path)
+def test_a_fact_is_edited_and_keeps_its_id_and_what_a_user_wrote(world):
+    learned(world, "Decision: zod for validation, not yup")
+    fact = find_fact(world.store, "d")
+    path = Path(world.store.root, fact.path)
     path.write_text(path.read_text().replace("kind: decision\n", "kind: decision\nmood: good  # mine\n"))
-    edit(desk.store, fact, "Use valibot, not yup.\n\n**Why:** it is smaller.")
-    again = find_fact(desk.store, fact.id)
+    edit(world.store, fact, "Use valibot, not yup.\n\n**Why:** it is smaller.")
+    again = find_fact(world.store, fact.id)
     assert again.description == "Use valibot, not yup."
     assert "mood: good  # mine\n" in path.read_text()
     with pytest.raises(RefusedError):
-        edit(desk.store, again, "  \n")
+        edit(world.store, again, "  \n")
 
 
-def test_a_change_by_hand_is_seen_at_once(desk):
-    learned(desk, "Always run the linter before committing.")
-    [fact] = known_facts(desk.store)
-    path = Path(desk.store.root, fact.path)
+def test_a_change_by_hand_is_seen_at_once(world):
+    learned(world, "Always run the linter before committing.")
+    [fact] = known_facts(world.store)
+    path = Path(world.store.root, fact.path)
     path.write_text(path.read_text().replace("status: active", "status: retired"))
-    assert held(desk) == {}
+    assert held(world) == {}
     path.write_text("---\nbroken: [\n---\n")
-    assert [one.description for one in known_facts(desk.store)] == [fact.description]  # the last good version
-    assert read_fact(desk.store, fact).text == "Always run the linter before committing."
-    Path(desk.store.private, "known", "facts.tsv").write_text("not json")
+    assert [one.description for one in known_facts(world.store)] == [fact.description]  # the last good version
+    assert read_fact(world.store, fact).text == "Always run the linter before committing."
+    Path(world.store.private, "known", "facts.tsv").write_text("not json")
     path.unlink()
-    assert known_facts(desk.store) == []
+    assert known_facts(world.store) == []

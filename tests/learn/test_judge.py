@@ -17,7 +17,6 @@ from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
 from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
-from gitmem.record.save import save
 from gitmem.search.engine import answer
 from gitmem.store.episodes import newest_episodes
 from gitmem.store.findings import FailureLog
@@ -58,29 +57,29 @@ ANSWER = {"ended": [], "pairs": [], "facts": [UV, NFS], "mends": [FIX], "request
 
 
 @pytest.fixture
-def asking(desk, home, model_server):
+def asking(world, home, model_server):
     settings = f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: fake-mini\n"
-    own_settings(desk.store.context, settings)
-    again(desk)
+    own_settings(world.store.context, settings)
+    again(world)
     model_server.reply = lambda _: ANSWER
-    return desk
+    return world
 
 
-def again(desk) -> Store:
-    desk.store = Store(desk.store.root, desk.store.context)
-    return desk.store
+def again(world) -> Store:
+    world.store = Store(world.store.root, world.store.context)
+    return world.store
 
 
-def closed(desk, recorder) -> None:
+def closed(world, recorder) -> None:
     recorder.write()
     recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
-    recorder.live(desk.store)
-    process_spool(desk.store)
-    process_spool(again(desk))
+    recorder.live(world.store)
+    process_spool(world.store)
+    process_spool(again(world))
 
 
-def judged(desk) -> list:
-    return [fact for fact in known_facts(again(desk)) if "by" in fact.origin]
+def judged(world) -> list:
+    return [fact for fact in known_facts(again(world)) if "by" in fact.origin]
 
 
 def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, model_server, bare_git):
@@ -188,9 +187,7 @@ def test_an_answer_waits_for_its_commit_and_is_not_paid_for_twice(asking, record
         patch.setattr("gitmem.learn.judge.keep", busy)
         do_upkeep(again(asking), lambda: False)
     assert not is_judged(again(asking), "s-rec", PATH)
-    save(
-        asking.store, asking.save("CRLF 파서는 f1.py에 둔다", MemoryType.DECISION)
-    )  # of which the question did not know
+    asking.save("CRLF 파서는 f1.py에 둔다", MemoryType.DECISION)  # of which the question did not know
     judge_requested(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     assert judged(asking)
@@ -223,7 +220,7 @@ def test_what_a_user_retired_since_is_not_learned_again(asking, recorder, model_
 
 
 def test_a_claim_never_ends_what_was_saved_but_waits_beside_it(asking, recorder, model_server):
-    save(asking.store, asking.save("빌드는 npm을 사용한다", MemoryType.DECISION))
+    asking.save("빌드는 npm을 사용한다", MemoryType.DECISION)
     closed(asking, recorder)
 
     def reply(request: dict) -> dict:

@@ -46,21 +46,21 @@ def answered(bench, session):
         ("shop-2-report", ("openpyxl 하나만", "재고 CLI는 파이썬 표준 라이브러리만 쓴다.")),
     ],
 )
-def test_a_recorded_answer_becomes_facts_of_the_models(bench, desk, bare_git, name, told):
+def test_a_recorded_answer_becomes_facts_of_the_models(bench, world, bare_git, name, told):
     now, before = told
     session = bench.read_session(bench.SESSIONS / f"{name}.jsonl")
     judged = answered(bench, session)
-    commit = bench.keep_in(desk.store, session, judged)
+    commit = bench.keep_in(world.store, session, judged)
     form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)"
-    assert bare_git(Path(desk.store.root), "show", "-s", form, commit).split() == ["gitmem", "claude"]
-    holds = {fact.description for fact in in_force(known_facts(desk.store))}
-    (new,) = [fact for fact in known_facts(desk.store) if now in fact.description]
+    assert bare_git(Path(world.store.root), "show", "-s", form, commit).split() == ["gitmem", "claude"]
+    holds = {fact.description for fact in in_force(known_facts(world.store))}
+    (new,) = [fact for fact in known_facts(world.store) if now in fact.description]
     assert (new.binds, new.origin["by"], new.origin["session"]) == (True, "claude", session.turns[0].session)
     assert not any(text.startswith(before) for text in holds)
     issues = {ending.known for ending in judged.endings}
     assert issues
     assert holds.isdisjoint(session.known.names()[name].description for name in issues)
-    assert bench.keep_in(desk.store, session, judged) is None
+    assert bench.keep_in(world.store, session, judged) is None
 
 
 def test_the_recorded_answers_hold_what_readers_labelled(bench):
@@ -73,24 +73,24 @@ def test_the_recorded_answers_hold_what_readers_labelled(bench):
     assert told["right mends"] >= 0.80 * told["mends"]
 
 
-def test_a_user_may_go_back_to_what_was_replaced(desk):
+def test_a_user_may_go_back_to_what_was_replaced(world):
     """A fact that was replaced is in force again, and the one that took its place is not."""
     uv, pip = "Builds use uv.", "Builds use pip."
     for number, (now, before) in enumerate(((uv, ()), (pip, (uv,)), (uv, (pip,)))):
         at = datetime(2026, 11, 1 + number, tzinfo=UTC)
         turn = Turn(f"s-{number}", "claude-code", "p", at, at, prompt=now, answer="Done.")
-        known = KnownMemory(tuple(fact for fact in in_force(known_facts(desk.store)) if fact.description in before))
+        known = KnownMemory(tuple(fact for fact in in_force(known_facts(world.store)) if fact.description in before))
         claim = Claim(FactKind.DECISION, now, "", 1, USER, replaces=tuple(known.names()))
-        keep(desk.store, JudgedSession(turn.session, turn.host, (turn,), "model"), Judged((claim,)), known)
-        assert [fact.description for fact in in_force(known_facts(desk.store))] == [now]
+        keep(world.store, JudgedSession(turn.session, turn.host, (turn,), "model"), Judged((claim,)), known)
+        assert [fact.description for fact in in_force(known_facts(world.store))] == [now]
 
 
-def test_claims_of_one_answer_do_not_contradict_each_other(desk):
+def test_claims_of_one_answer_do_not_contradict_each_other(world):
     at = datetime(2026, 11, 1, tzinfo=UTC)
     turn = Turn("s", "claude-code", "p", at, at, prompt="Words", answer="Done.")
     texts = ("Levels of the coastal model lie in NetCDF.", "Drifters of the coastal model lie in NetCDF.")
     claims = tuple(Claim(FactKind.RULE, text, "", 1, USER) for text in texts)
-    keep(desk.store, JudgedSession("s", turn.host, (turn,), "model"), Judged(claims), KnownMemory())
-    facts = in_force(known_facts(desk.store))
+    keep(world.store, JudgedSession("s", turn.host, (turn,), "model"), Judged(claims), KnownMemory())
+    facts = in_force(known_facts(world.store))
     assert [fact.review for fact in facts] == [(), ()]
     assert rivals_of(facts[0], facts)

@@ -28,13 +28,13 @@ def learned(store: Store) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def taught(desk, recorder):
+def taught(world, recorder):
     """Give a store with an episode, a bug pattern and a count."""
     recorder.turn(4, "Rename the swordfish reader", "We decided to call it swordfish_source, as it reads blocks.")
-    replay(desk.store, recorder.write())
-    judge(desk.store, known_patterns(desk.store)[0].id, helped=True)
-    assert {path.partition("/")[0] for path in learned(desk.store)} == set(FOLDERS)
-    return desk
+    replay(world.store, recorder.write())
+    judge(world.store, known_patterns(world.store)[0].id, helped=True)
+    assert {path.partition("/")[0] for path in learned(world.store)} == set(FOLDERS)
+    return world
 
 
 def test_a_purge_takes_a_text_out_of_episodes_and_patterns_and_their_history(taught):

@@ -17,8 +17,8 @@ from gitmem.store.store import Store, own_store
 
 
 @pytest.fixture
-def project(desk, bare_git) -> Path:
-    folder = Path(desk.store.root).parent
+def project(world, bare_git) -> Path:
+    folder = Path(world.store.root).parent
     bare_git(folder, "init", "-q")
     (folder / ".git" / "info").mkdir(exist_ok=True)
     (folder / ".git" / "info" / "exclude").write_text(".gitmem\n")
@@ -32,110 +32,112 @@ def project(desk, bare_git) -> Path:
     return folder
 
 
-def lines(desk) -> dict[str, tuple[str, ...]]:
-    return {known.kind.value: known.lines for known, _ in known_knowledge(desk.store)}
+def lines(world) -> dict[str, tuple[str, ...]]:
+    return {known.kind.value: known.lines for known, _ in known_knowledge(world.store)}
 
 
-def again(desk) -> Store:
-    desk.store = Store(desk.store.root, desk.store.context)
-    return desk.store
+def again(world) -> Store:
+    world.store = Store(world.store.root, world.store.context)
+    return world.store
 
 
-def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, project, bare_git):
-    assert learn_project(desk.store)
-    found = lines(desk)
+def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(world, project, bare_git):
+    assert learn_project(world.store)
+    found = lines(world)
     assert found["stack"] == ("pyproject.toml needs httpx, typer",)
     assert found["structure"] == ("app/: 2 files",)
     assert found["hotspots"][:2] == (
         "app/load.py changes often (4 changes)",
         "app/save.py changes often (4 changes)",
     )
-    root = Path(desk.store.root)
+    root = Path(world.store.root)
     assert bare_git(root, "log", "-1", "--format=%s").strip() == ("Learn of the project: hotspots, stack, structure")
     assert bare_git(root, "status", "--porcelain") == ""
-    [(stack, _)] = [pair for pair in known_knowledge(desk.store) if pair[0].kind is KnowledgeKind.STACK]
+    [(stack, _)] = [pair for pair in known_knowledge(world.store) if pair[0].kind is KnowledgeKind.STACK]
     assert (stack.files, stack.confidence) == (("pyproject.toml",), 1.0)
     assert bare_git(project, "rev-parse", "HEAD").startswith(stack.commit)
-    assert learn_project(again(desk)) is None
+    assert learn_project(again(world)) is None
     (project / "uv.lock").write_text("")
     bare_git(project, "add", "-A")
     bare_git(project, "commit", "-qm", "Lock the packages")
-    assert learn_project(again(desk))
-    assert lines(desk)["stack"][1] == "Packages are installed with uv (uv.lock)"
+    assert learn_project(again(world))
+    assert lines(world)["stack"][1] == "Packages are installed with uv (uv.lock)"
 
 
-def test_the_background_learns_it_once_a_day(desk, project, bare_git):
-    do_upkeep(desk.store, lambda: False)
-    assert lines(desk)["stack"] == ("pyproject.toml needs httpx, typer",)
+def test_the_background_learns_it_once_a_day(world, project, bare_git):
+    do_upkeep(world.store, lambda: False)
+    assert lines(world)["stack"] == ("pyproject.toml needs httpx, typer",)
     (project / "pyproject.toml").write_text("[project")
     bare_git(project, "commit", "-qam", "Break it")
-    do_upkeep(again(desk), lambda: False)
-    assert lines(desk)["stack"] == ("pyproject.toml needs httpx, typer",)
-    desk.clock.now += timedelta(days=1)
-    do_upkeep(again(desk), lambda: False)
-    assert lines(desk)["stack"] == ("pyproject.toml",)
+    do_upkeep(again(world), lambda: False)
+    assert lines(world)["stack"] == ("pyproject.toml needs httpx, typer",)
+    world.clock.now += timedelta(days=1)
+    do_upkeep(again(world), lambda: False)
+    assert lines(world)["stack"] == ("pyproject.toml",)
 
 
-def test_nothing_is_learned_of_the_users_home(desk, project):
-    store = again(desk)
+def test_nothing_is_learned_of_the_users_home(world, project):
+    store = again(world)
     store.context = store.context._replace(home=str(project))
     assert learn_project(store) is None
 
 
-def ran(desk, session: str, *runs: tuple[str, bool]) -> str | None:
-    desk.clock.now += timedelta(days=1)
-    at = desk.clock.now.astimezone(UTC)
+def ran(world, session: str, *runs: tuple[str, bool]) -> str | None:
+    world.clock.now += timedelta(days=1)
+    at = world.clock.now.astimezone(UTC)
     told = tuple(Run(command, "", failed=not ok) for command, ok in runs)
-    return learn_commands(again(desk), session, "claude-code", [Turn(session, "h", "t", at, at, runs=told)])
+    return learn_commands(again(world), session, "claude-code", [Turn(session, "h", "t", at, at, runs=told)])
 
 
-def test_commands_are_counted_with_the_exchanges_they_ran_in(desk):
-    assert ran(desk, "s-1", ("make test", True))
-    assert ran(desk, "s-2", ("make test", True), ("ls", True))
-    desk.clock.now -= timedelta(days=1)
-    assert ran(desk, "s-2", ("make test", True)) is None
-    [(known, data)] = known_knowledge(desk.store)
+def test_commands_are_counted_with_the_exchanges_they_ran_in(world):
+    assert ran(world, "s-1", ("make test", True))
+    assert ran(world, "s-2", ("make test", True), ("ls", True))
+    world.clock.now -= timedelta(days=1)
+    assert ran(world, "s-2", ("make test", True)) is None
+    [(known, data)] = known_knowledge(world.store)
     assert known.lines == ("Tests run with `make test`",)
     command = read_commands(data)["make test"]
     assert len(command.worked) == 2
-    assert datetime.fromisoformat(command.last_worked) == desk.clock.now
-    ran(desk, "s-3", ("make test", False))
-    [(known, data)] = known_knowledge(desk.store)
+    assert datetime.fromisoformat(command.last_worked) == world.clock.now
+    ran(world, "s-3", ("make test", False))
+    [(known, data)] = known_knowledge(world.store)
     assert known.lines == ("Tests run with `make test`; its last run failed",)
     assert set(known.sources) == {*read_commands(data)["make test"].worked, *read_commands(data)["make test"].failed}
 
 
 @pytest.fixture
-def own(desk, tmp_path) -> Store:
+def own(world, tmp_path) -> Store:
     home = tmp_path / "somebody's home"
     home.mkdir()
-    desk.store = Store(desk.store.root, desk.store.context._replace(home=str(home)))
-    desk.store.acceptance.give(())
-    init_store(str(home), desk.store.context, Place.USER)
-    found = own_store(desk.store)
+    world.store = Store(world.store.root, world.store.context._replace(home=str(home)))
+    world.store.acceptance.give(())
+    init_store(str(home), world.store.context, Place.USER)
+    found = own_store(world.store)
     assert found is not None
     return found
 
 
-def said(desk, session: str, *prompts: str) -> None:
+def said(world, session: str, *prompts: str) -> None:
     """Have a session end in which a user said this."""
-    desk.clock.now += timedelta(hours=1)
-    at = desk.clock.now
-    desk.store = Store(desk.store.root, desk.store.context)
+    world.clock.now += timedelta(hours=1)
+    at = world.clock.now
+    world.store = Store(world.store.root, world.store.context)
     turns = [Turn(session, "h", f"t{number}", at, at, text, closed=True) for number, text in enumerate(prompts)]
-    learn(desk.store, session, "h", turns)
-    learn_preferences(desk.store, session, "h", turns)
+    learn(world.store, session, "h", turns)
+    learn_preferences(world.store, session, "h", turns)
 
 
 def held(own: Store) -> set[str]:
     return {fact.description for fact in in_force(known_facts(Store(own.root, own.context)))}
 
 
-def test_what_a_user_prefers_is_known_everywhere(desk, own):
-    said(desk, "s-1", "Preference: answer in short sentences. Fix the bug.", "선호: 답은 한국어로", "Never use emojis.")
+def test_what_a_user_prefers_is_known_everywhere(world, own):
+    said(
+        world, "s-1", "Preference: answer in short sentences. Fix the bug.", "선호: 답은 한국어로", "Never use emojis."
+    )
     assert held(own) == {"Answer in short sentences.", "답은 한국어로."}
     tip = Store(own.root, own.context).tip
-    said(desk, "s-1", "Preference: answer in short sentences. Fix the bug.")
+    said(world, "s-1", "Preference: answer in short sentences. Fix the bug.")
     assert Store(own.root, own.context).tip == tip
 
 
@@ -150,13 +152,13 @@ def test_what_a_user_prefers_is_known_everywhere(desk, own):
     ],
 )
 @pytest.mark.few(3)
-def test_what_is_of_the_project_stays_there(desk, own, rule):
-    said(desk, "s-1", rule)
-    said(desk, "s-2", rule)
+def test_what_is_of_the_project_stays_there(world, own, rule):
+    said(world, "s-1", rule)
+    said(world, "s-2", rule)
     assert held(own) == set()
-    assert held(desk.store)
+    assert held(world.store)
 
 
-def test_without_a_store_of_the_users_own_the_project_keeps_it(desk):
-    said(desk, "s-1", "Preference: answer in short sentences.")
-    assert held(desk.store) == {"Answer in short sentences."}
+def test_without_a_store_of_the_users_own_the_project_keeps_it(world):
+    said(world, "s-1", "Preference: answer in short sentences.")
+    assert held(world.store) == {"Answer in short sentences."}

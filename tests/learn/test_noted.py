@@ -31,38 +31,38 @@ def transcript(path: Path, *calls: tuple[str, dict, bool], prompt: str) -> str:
     return str(path)
 
 
-def facts(desk) -> dict[str, str]:
-    desk.store = Store(desk.store.root, desk.store.context)
-    return {text_of(desk, fact): str(fact.kind) for fact in in_force(known_facts(desk.store)) if fact.adopted}
+def facts(world) -> dict[str, str]:
+    world.store = Store(world.store.root, world.store.context)
+    return {text_of(world, fact): str(fact.kind) for fact in in_force(known_facts(world.store)) if fact.adopted}
 
 
-def text_of(desk, fact) -> str:
+def text_of(world, fact) -> str:
     """Return the text in a fact's file."""
-    return (Path(desk.store.root) / fact.path).read_text("utf-8").rpartition("---\n")[2].strip()
+    return (Path(world.store.root) / fact.path).read_text("utf-8").rpartition("---\n")[2].strip()
 
 
-def test_the_agents_own_memory_files_become_facts_as_the_edits_left_them(desk, tmp_path):
+def test_the_agents_own_memory_files_become_facts_as_the_edits_left_them(world, tmp_path):
     calls = (
         ("Write", {"file_path": MEMORY, "content": TEXT}, False),
         ("Edit", {"file_path": MEMORY, "old_string": "elsewhere", "new_string": "in all else"}, False),
         ("Edit", {"file_path": MEMORY, "old_string": "Tabs", "new_string": "Never tabs"}, True),
     )
     path = transcript(tmp_path / "t.jsonl", *calls, prompt="Tidy up the Makefile of the shop.")
-    replay(desk.store, path)
-    assert facts(desk) == {"Tabs in Makefiles, spaces in all else.": "rule"}
-    replay(desk.store, path)
-    assert len(facts(desk)) == 1
+    replay(world.store, path)
+    assert facts(world) == {"Tabs in Makefiles, spaces in all else.": "rule"}
+    replay(world.store, path)
+    assert len(facts(world)) == 1
 
 
-def test_a_note_that_the_user_asked_for_becomes_a_fact_and_no_other_document(desk, tmp_path):
+def test_a_note_that_the_user_asked_for_becomes_a_fact_and_no_other_document(world, tmp_path):
     note = (
         "Write",
         {"file_path": "/home/kim/shop/notes/bank.md", "content": "The bank closes its books at 17:00.\n"},
         False,
     )
-    replay(desk.store, transcript(tmp_path / "a.jsonl", note, prompt="Write a page about the bank for the manual."))
-    assert facts(desk) == {}
+    replay(world.store, transcript(tmp_path / "a.jsonl", note, prompt="Write a page about the bank for the manual."))
+    assert facts(world) == {}
     other = transcript(tmp_path / "b.jsonl", note, prompt="The bank closes early, make sure to memorise this.")
     Path(other).write_text(Path(other).read_text("utf-8").replace(SESSION, SESSION.replace("1", "9")), "utf-8")
-    replay(desk.store, other)
-    assert facts(desk) == {"The bank closes its books at 17:00.": "core-logic"}
+    replay(world.store, other)
+    assert facts(world) == {"The bank closes its books at 17:00.": "core-logic"}

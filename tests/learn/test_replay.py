@@ -15,59 +15,59 @@ from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from tests.desk import Recorder
+from tests.agent import Recorder
 from tests.own_settings import own_settings
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, transcript_of
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
-def again(desk) -> Store:
-    desk.store = Store(desk.store.root, desk.store.context)
-    return desk.store
+def again(world) -> Store:
+    world.store = Store(world.store.root, world.store.context)
+    return world.store
 
 
-def tips(desk, bare_git) -> list[str]:
-    root = Path(desk.store.root)
+def tips(world, bare_git) -> list[str]:
+    root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     return bare_git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads").splitlines()
 
 
-def entries(desk, day="daily/2026/10/2026-10-03.md") -> list:
-    return [found.entry for found in find_entries(desk.text(day))]
+def entries(world, day="daily/2026/10/2026-10-03.md") -> list:
+    return [found.entry for found in find_entries(world.text(day))]
 
 
-def requests(desk) -> list[str]:
-    found = (split_fields(entry.text).request for entry in entries(desk) if entry.label == "Exchange")
+def requests(world) -> list[str]:
+    found = (split_fields(entry.text).request for entry in entries(world) if entry.label == "Exchange")
     return [request for request in found if request]
 
 
-def test_a_session_with_its_own_times(desk, bare_git, recorder):
-    done = replay(desk.store, recorder.write())
+def test_a_session_with_its_own_times(world, bare_git, recorder):
+    done = replay(world.store, recorder.write())
     assert (done.turns, done.saved, done.sessions, done.transcript) == (3, 3, ("s-rec",), True)
-    root = Path(desk.store.root)
+    root = Path(world.store.root)
     subjects = bare_git(root, "log", "--format=%s %ad", "--date=short").splitlines()
     assert "Exchange: CRLF 파서를 추가해줘 2026-10-03" in subjects
-    assert requests(desk) == ["CRLF 파서를 추가해줘", "ok", "And write its docs"]
-    assert "uv를 사용하기로" in desk.text("memory.md")
-    said = transcripts.read(desk.store, "s-rec")
+    assert requests(world) == ["CRLF 파서를 추가해줘", "ok", "And write its docs"]
+    assert "uv를 사용하기로" in world.text("memory.md")
+    said = transcripts.read(world.store, "s-rec")
     assert said is not None
     assert {json.loads(line)["role"] for line in said} == {"user", "assistant", "call", "result"}
-    (stored,) = transcripts.sessions(desk.store)
+    (stored,) = transcripts.sessions(world.store)
     assert stored.path == "sessions/2026/10/20261003_090001-s-rec.l1.jsonl"
-    tips(desk, bare_git)
+    tips(world, bare_git)
 
 
-def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
-    replay(desk.store, recorder.write())
-    before = tips(desk, bare_git)
-    recorder.live(desk.store)
-    process_spool(again(desk))
-    assert HookSpool(desk.store.private).names() == []
-    assert tips(desk, bare_git) == before
+def test_what_was_replayed_is_not_captured_again(world, bare_git, recorder):
+    replay(world.store, recorder.write())
+    before = tips(world, bare_git)
+    recorder.live(world.store)
+    process_spool(again(world))
+    assert HookSpool(world.store.private).names() == []
+    assert tips(world, bare_git) == before
 
 
-def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorder, tmp_path):
+def test_a_session_that_took_over_the_history_of_another(world, bare_git, recorder, tmp_path):
     """Resumed by an older Claude Code: a new file begins with the lines of the old one, under the old session's id."""
     first = recorder.write()
     resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
@@ -76,14 +76,14 @@ def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorde
     second = resumed.write()
     for _ in range(2):
         for path in (first, second):
-            replay(again(desk), path)
-    before = tips(desk, bare_git)
-    done = [replay(again(desk), path) for path in (first, second)]
+            replay(again(world), path)
+    before = tips(world, bare_git)
+    done = [replay(again(world), path) for path in (first, second)]
     assert [one.saved for one in done] == [0, 0]
-    assert tips(desk, bare_git) == before
+    assert tips(world, bare_git) == before
 
 
-def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(desk, recorder, tmp_path, monkeypatch):
+def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(world, recorder, tmp_path, monkeypatch):
     resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
     resumed.turn(9, "A question after the resume", "An answer after it.")
     resumed.lines = [*recorder.lines, *resumed.lines]
@@ -93,11 +93,11 @@ def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(desk, 
         given[session] = {one.session for one in records}
 
     monkeypatch.setattr("gitmem.learn.end.save_episodes", save_episodes)
-    assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
+    assert replay(world.store, resumed.write()).sessions == ("s-rec", "s-two")
     assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
 
 
-def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk, recorder, monkeypatch):
+def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(world, recorder, monkeypatch):
     monkeypatch.setattr(capture, "BATCH_BYTES", 3_000)
     planned, transact = [], capture.transact
 
@@ -109,26 +109,26 @@ def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk,
     monkeypatch.setattr(capture, "transact", spy)
     for number in range(6):
         recorder.turn(9 + number, f"question number {number}", "A word of the answer. " * 50)
-    assert replay(desk.store, recorder.write()).saved == sum(planned)
+    assert replay(world.store, recorder.write()).saved == sum(planned)
     assert len(planned) > 2
     assert all(planned)
-    assert replay(desk.store, recorder.write()).saved == 0
+    assert replay(world.store, recorder.write()).saved == 0
 
 
-def test_transcripts_can_be_left_out(desk, recorder):
-    own_settings(desk.store.context, "transcripts:\n  enabled: false\n")
-    done = replay(again(desk), recorder.write())
+def test_transcripts_can_be_left_out(world, recorder):
+    own_settings(world.store.context, "transcripts:\n  enabled: false\n")
+    done = replay(again(world), recorder.write())
     assert (done.saved, done.transcript) == (3, False)
-    assert transcripts.sessions(desk.store) == []
+    assert transcripts.sessions(world.store) == []
 
 
 # Files that are none, or damaged
 
 
-def test_a_transcript_that_names_no_session_goes_by_its_file(desk, tmp_path):
+def test_a_transcript_that_names_no_session_goes_by_its_file(world, tmp_path):
     path = tmp_path / "한글 name ../x.jsonl".replace("/", "_")
     path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "a question"}}) + "\n")
-    done = replay(desk.store, str(path))
+    done = replay(world.store, str(path))
     assert done.sessions == (path.stem,)
     assert done.saved == 1
 
@@ -157,13 +157,13 @@ MUTATIONS = {
 
 @pytest.mark.parametrize("mutate, unread", MUTATIONS.values(), ids=MUTATIONS)
 @pytest.mark.few(5)
-def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(desk, recorder, mutate, unread):
+def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(world, recorder, mutate, unread):
     path = Path(recorder.write())
     path.write_bytes(mutate(path.read_bytes()))
-    done = replay(desk.store, str(path))
+    done = replay(world.store, str(path))
     unread = len(recorder.lines) if unread is None else unread
     assert (done.turns, done.saved, done.unread) == (3, 3, unread)
-    assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
+    assert len(transcripts.read(world.store, "s-rec") or ()) == len(recorder.lines)
     lines = "1 line" if unread == 1 else f"{unread} lines"
     assert done.notices == ((f"{path}: {lines} could not be read; everything else is saved.",) if unread else ())
 
@@ -172,17 +172,17 @@ def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(desk,
     "source", [EVERY_EVENT_TRANSCRIPT, transcript_of("gemini"), SESSIONS[0]], ids=["claude", "gemini", "long"]
 )
 @pytest.mark.few(1)
-def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, source):
+def test_recorded_sessions_cut_off_anywhere(world, bare_git, tmp_path, source):
     data = source.read_bytes()
     path = tmp_path / "cut.jsonl"
     for cut in range(0, len(data), len(data) // 9):
         path.write_bytes(data[:cut] + b"\n" + data[cut + 100 :])
-        replay(again(desk), str(path))
+        replay(again(world), str(path))
     path.write_bytes(data)
-    replay(again(desk), str(path))
-    before = tips(desk, bare_git)
-    assert replay(again(desk), str(path)).saved == 0
-    assert tips(desk, bare_git) == before
+    replay(again(world), str(path))
+    before = tips(world, bare_git)
+    assert replay(again(world), str(path)).saved == 0
+    assert tips(world, bare_git) == before
 
 
 # Finding them
@@ -204,26 +204,26 @@ def test_a_folder_of_transcripts(tmp_path):
     assert find_transcripts(str(folder / "notes.md")) == [str(folder / "notes.md")]
 
 
-def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(desk, bare_git):
+def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(world, bare_git):
     """The payloads that its hooks delivered, then its transcript: the same exchanges, under the same ids."""
     transcript = EVERY_EVENT_TRANSCRIPT
-    spool = HookSpool(desk.store.private)
+    spool = HookSpool(world.store.private)
     for number, payload in enumerate(payloads_in(EVERY_EVENT)):
         if payload["session_id"] == transcript.stem and payload["hook_event_name"] != "SessionEnd":  # it was killed
             payload["transcript_path"] = str(transcript)
             name = spool.accept(payload["hook_event_name"], 0, json.dumps(payload).encode())
-            at = desk.clock.now.timestamp() + number
+            at = world.clock.now.timestamp() + number
             os.utime(os.path.join(spool.folder, name), (at, at))
-    process_spool(again(desk))
-    early = {entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)}
-    desk.clock.now += timedelta(hours=2)  # then the session is over
-    process_spool(again(desk))
-    live = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    process_spool(again(world))
+    early = {entry.id for path in Path(world.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)}
+    world.clock.now += timedelta(hours=2)  # then the session is over
+    process_spool(again(world))
+    live = [entry.id for path in Path(world.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
     assert early
     assert early <= set(live)
-    before = tips(desk, bare_git)
-    done = replay(again(desk), str(transcript))
-    assert (done.saved, tips(desk, bare_git)) == (0, before)
+    before = tips(world, bare_git)
+    done = replay(again(world), str(transcript))
+    assert (done.saved, tips(world, bare_git)) == (0, before)
     assert len(live) == len(set(live))
 
 
@@ -232,24 +232,24 @@ def entries_of(path: Path) -> list:
     return [entry for entry in found if entry.label == "Exchange"]
 
 
-def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder):
-    desk.clock.now = datetime.fromtimestamp(recorder.payloads[-1][0], UTC) + timedelta(hours=1)
-    recorder.live(desk.store)
-    process_spool(again(desk), lambda _: False)  # the transcript was not written
-    (file,) = Path(desk.store.root).glob("sessions/*/*/*.md")
+def test_a_session_without_a_transcript_is_told_as_its_hooks_did(world, recorder):
+    world.clock.now = datetime.fromtimestamp(recorder.payloads[-1][0], UTC) + timedelta(hours=1)
+    recorder.live(world.store)
+    process_spool(again(world), lambda _: False)  # the transcript was not written
+    (file,) = Path(world.store.root).glob("sessions/*/*/*.md")
     told = [entry.id for entry in entries_of(file)]
-    logged = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    logged = [entry.id for path in Path(world.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
     assert told
     assert set(told) <= set(logged)
-    [failure] = FailureLog(desk.store.private).failures()
+    [failure] = FailureLog(world.store.private).failures()
     assert failure.message.endswith(" is not there; its session is kept from what its hooks delivered.")
     recorder.write()
-    done = replay(again(desk), str(recorder.path))
+    done = replay(again(world), str(recorder.path))
     assert done.saved == 0
     assert [entry.id for entry in entries_of(file)] == told
 
 
-def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(desk, bare_git, recorder):
+def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(world, bare_git, recorder):
     code = f"```sh\nexport GITHUB_TOKEN={TOKEN}\n```"
     at = recorder.record("user", f"Why does it fail?\n\n{code}", promptId="p-9")
     recorder.record("assistant", [{"type": "text", "text": f"The root cause is the token {TOKEN} in the file."}])
@@ -258,17 +258,17 @@ def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(desk, bare_git,
     recorder.record("user", [{"type": "tool_result", "tool_use_id": "c-9", "content": "ok"}], promptId="p-9")
     recorder.record("assistant", [{"type": "text", "text": f"Use this:\n\n{code}\n\n| a |\n|---|\n| {TOKEN} |"}])
     assert at
-    replay(desk.store, recorder.write())
-    log = "".join(path.read_text(encoding="utf-8") for path in Path(desk.store.root).glob("daily/*/*/*.md"))
+    replay(world.store, recorder.write())
+    log = "".join(path.read_text(encoding="utf-8") for path in Path(world.store.root).glob("daily/*/*/*.md"))
     assert "export GITHUB_TOKEN=" in log
     assert "root cause" in log
-    objects = bare_git(Path(desk.store.root), "log", "-p", "--all")
+    objects = bare_git(Path(world.store.root), "log", "-p", "--all")
     assert TOKEN not in log + objects
 
 
-def test_what_two_transcripts_contradict_waits_at_once(desk, tmp_path):
+def test_what_two_transcripts_contradict_waits_at_once(world, tmp_path):
     for number, rule in enumerate(("indent with tabs in this project", "indent with four blanks, no longer with tabs")):
-        session = Recorder(tmp_path / f"{number}.jsonl", f"s-{number}", os.path.dirname(desk.store.root))
+        session = Recorder(tmp_path / f"{number}.jsonl", f"s-{number}", os.path.dirname(world.store.root))
         session.turn(number, f"From now on {rule}.", "Noted.")
-        replay(desk.store, session.write())
-    assert len(waiting_pairs(desk.store)) == 1
+        replay(world.store, session.write())
+    assert len(waiting_pairs(world.store)) == 1

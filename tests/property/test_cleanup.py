@@ -100,7 +100,7 @@ def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, error
             kept.episode(number, *episode)
         for number, pattern in enumerate(errors):
             kept.pattern(number, *pattern)
-        kept.add("counts/desk.json", with_told(b"", kept.told))
+        kept.add("counts/world.json", with_told(b"", kept.told))
         kept.git("add", "-A")
         kept.git("commit", "-qm", "Learned")
         before, commits = kept.files(), int(kept.git("rev-list", "--count", "HEAD"))

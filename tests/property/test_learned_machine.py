@@ -23,7 +23,7 @@ from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import total, with_told
 from tests.own_settings import own_settings
-from tests.store.machines import sync_store
+from tests.world import sync_store
 
 CLONES = 3
 BEGAN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)

@@ -23,8 +23,8 @@ from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from tests.boxes import Crash, forget_private
 from tests.copies import USER
+from tests.world import Crash, forget_private
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])
 LINES = st.sampled_from([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\0\n", "결정\n".encode()])

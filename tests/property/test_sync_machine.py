@@ -33,7 +33,7 @@ from gitmem.sync import rounds as syncing
 from gitmem.sync.guard import Accept
 from tests.copies import run_git
 from tests.own_settings import own_settings
-from tests.store.machines import sync_store
+from tests.world import sync_store
 
 PASSING = [kind for kind in MemoryType if not kind.lasts]  # the others: tests/property/test_facts_machine.py
 CLONES = st.integers(0, 4)

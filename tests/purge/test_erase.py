@@ -17,10 +17,9 @@ from gitmem.record.save import save
 from gitmem.store.findings import Level
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read
-from tests.boxes import Box
 from tests.conftest import RunsGit
-from tests.store.machines import Machine
 from tests.store.purges import objects_with
+from tests.world import Machine, World
 
 SAID = "Our depot in Turku closes at noon on Fridays"
 KEPT = "Use tabs in the generator of the reports"
@@ -32,7 +31,7 @@ def make_team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
         one = machine(name)
         one.git("config", "user.name", name.title())
         one.git("config", "user.email", f"{name}@example.org")
-        machines.append(type(one)(one.root, name, one.context, one._git))
+        machines.append(type(one)(one.root, name, one.context))
     ada, ben, cleo = machines
     ada.save(SAID, MemoryType.DECISION)
     ada.sync()
@@ -109,7 +108,7 @@ def test_a_pattern_of_the_authors_goes_unless_another_one_changed_it(team):
 def test_two_people_of_one_name_are_told_apart_by_their_addresses(team):
     _, ben, cleo = team
     cleo.git("config", "user.name", "Ada")
-    other = type(cleo)(cleo.root, "cleo", cleo.context, cleo._git).like(cleo)
+    other = type(cleo)(cleo.root, "cleo", cleo.context).like(cleo)
     other.save("of another person who is called Ada")
     other.sync()
     ben.sync()
@@ -149,22 +148,23 @@ def test_nobody_and_no_session_of_that_name(team):
         plan_erasure(team[0].store, session="none")
 
 
-def test_a_session_goes_with_its_transcript_and_no_other(box: Box):
+def test_a_session_goes_with_its_transcript_and_no_other(world: World):
     for session in ("one-of-them", "the-other-one"):
         moment = datetime(2026, 11, 20, tzinfo=UTC)
         text = f"What was said in {session}, word for word"
         save(
-            box.store, Save(make_id(1, session.encode().ljust(16)[:16]), moment, text, MemoryType.NOTE, session=session)
+            world.store,
+            Save(make_id(1, session.encode().ljust(16)[:16]), moment, text, MemoryType.NOTE, session=session),
         )
-        put(box.store, session, moment, [f'{{"text": "{text}"}}'])
-    purge(box.store, plan_erasure(box.store, session="one-of-them"))
-    held = b"".join(data for _, data in every_object(box.store.repository.git))
+        put(world.store, session, moment, [f'{{"text": "{text}"}}'])
+    purge(world.store, plan_erasure(world.store, session="one-of-them"))
+    held = b"".join(data for _, data in every_object(world.store.repository.git))
     assert b"said in one-of-them" not in held
     assert b"said in the-other-one" in held
-    assert read(box.store, "one-of-them") is None
-    assert read(box.store, "the-other-one")
-    assert "said in the-other-one" in (box.root / "memory.md").read_text()
-    box.sound()
+    assert read(world.store, "one-of-them") is None
+    assert read(world.store, "the-other-one")
+    assert "said in the-other-one" in (world.root / "memory.md").read_text()
+    world.sound()
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
 from gitmem.sync.retries import Options
 from tests.own_settings import own_settings
-from tests.store.machines import Machine, converge, make_pair
 from tests.store.purges import SECRET, clean, files_with, purge
+from tests.world import Machine, converge, make_pair
 
 NOW = "2026-11-21T12:00:00+00:00"
 SALT = b"0123456789abcdef"
@@ -84,7 +84,7 @@ def test_what_gitmem_goes_by_is_not_purged_unasked(rich: tuple[Machine, Machine]
     assert victim.store.repository.is_ancestor(old, victim.tip), "no commit has another id"
     assert [one.path for one in waiting_purges(victim.store)] == paths
     assert [path for path in paths if not any(path in notice for notice in done.notices)] == []
-    own = victim.save("goes on as before")
+    own = victim.save("goes on as before").id
     assert victim.sync().notices == (), "it is asked once"
     assert own in victim.entries()
     victim.sound()

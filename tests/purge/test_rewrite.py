@@ -15,8 +15,8 @@ from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
 from gitmem.sync.retries import Chance, Options
 from tests.conftest import RunsGit
-from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
+from tests.world import Machine, converge
 
 
 def make_trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
@@ -37,7 +37,7 @@ def trio(made_once: Callable[..., tuple[Machine, Machine, Machine]]) -> tuple[Ma
 
 def test_a_purged_secret_leaves_every_machine_and_the_remote(trio: tuple[Machine, Machine, Machine], remote: Path):
     first, second, third = trio
-    own = third.save("offline, and to be kept")
+    own = third.save("offline, and to be kept").id
     third.save(f"offline, and with {SECRET} in it")
     third.write("knowledge/key.md", f"# Keys\n\n{SECRET}\n")
     done = purge(first.store, SECRET)

@@ -1,5 +1,4 @@
 import collections
-import json
 import os
 import random
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from gitmem.record.read import look
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from tests.agent import Agent
 from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
@@ -24,66 +24,23 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 LONG_ANSWER = "The parser reads files with CRLF now, and its tests pass. " * 5
 
 
-class Host:
-    """Delivers events of a session as an agent's host does; `owner` is its process, which lives until it is killed."""
-
-    def __init__(self, desk, session="sess-1", owner=4711) -> None:
-        self.desk = desk
-        self.session = session
-        self.owner = owner
-        self.cwd = os.path.dirname(desk.store.root)
-        self.transcript = ""
-
-    def deliver(self, kind: str, turn: str = "", second: float = 0, **more: object) -> str:
-        payload = {"hook_event_name": kind, "session_id": self.session, "cwd": self.cwd, "prompt_id": turn, **more}
-        if self.transcript:
-            payload["transcript_path"] = self.transcript
-        spool = HookSpool(self.desk.store.private)
-        name = spool.accept(kind, self.owner, json.dumps(payload).encode())
-        at = self.desk.clock.now.timestamp() + second
-        os.utime(os.path.join(spool.folder, name), (at, at))
-        return name
-
-    def prompt(self, text: str, turn="t-1", second=0.0, **more):
-        return self.deliver("UserPromptSubmit", turn, second, prompt=text, **more)
-
-    def tool(self, tool_id: str, turn="t-1", second=1.0, tool="Bash", **given):
-        return self.deliver("PostToolUse", turn, second, tool_name=tool, tool_use_id=tool_id, tool_input=given)
-
-    def edit(self, name: str, turn="t-1", second=1.0, **more):
-        used = {"tool_name": "Edit", "tool_use_id": f"edit {name}"}
-        return self.deliver("PostToolUse", turn, second, **used, tool_input={"file_path": f"{self.cwd}/{name}"}, **more)
-
-    def fail(self, command: str, error: str, turn="t-1", second=1.0):
-        used = {"tool_name": "Bash", "tool_use_id": f"fail {second}", "tool_input": {"command": command}}
-        return self.deliver("PostToolUseFailure", turn, second, **used, error=error)
-
-    def stop(self, text="All of it is done now.", turn="t-1", second=2.0, **more):
-        return self.deliver("Stop", turn, second, last_assistant_message=text, **more)
-
-    def turn(self, text: str, turn: str, second=0.0, answer="All of it is done now."):
-        self.prompt(text, turn, second)
-        self.edit(f"{turn}.py", turn, second + 1)
-        self.stop(answer, turn, second + 2)
-
-
 class Memory:
     """The store, and what it holds."""
 
-    def __init__(self, desk, bare_git) -> None:
-        self.desk = desk
+    def __init__(self, world, bare_git) -> None:
+        self.world = world
         self.alive = {4711}
         self._git = bare_git
 
     @property
     def root(self) -> Path:
-        return Path(self.desk.store.root)
+        return Path(self.world.store.root)
 
     def drain(self):
         """What a detached drain does, each in a process of its own."""
-        self.desk.store = Store(self.desk.store.root, self.desk.store.context)
-        done = process_spool(self.desk.store, self.alive.__contains__)
-        failures = FailureLog(self.desk.store.private).failures()
+        self.world.store = Store(self.world.store.root, self.world.store.context)
+        done = process_spool(self.world.store, self.alive.__contains__)
+        failures = FailureLog(self.world.store.private).failures()
         assert [failure for failure in failures if failure.command != "transcript"] == []
         assert self.git("status", "--porcelain") == ""
         return done
@@ -95,10 +52,10 @@ class Memory:
         return self.git("log", "--format=%s", "--reverse").splitlines()[2:]
 
     def waiting(self) -> list[str]:
-        return HookSpool(self.desk.store.private).names()
+        return HookSpool(self.world.store.private).names()
 
     def entries(self, path="memory.md"):
-        return [found.entry for found in find_entries(self.desk.text(path))]
+        return [found.entry for found in find_entries(self.world.text(path))]
 
     def texts(self, label: str, path="memory.md") -> list[str]:
         return [entry.text for entry in self.entries(path) if entry.label == label]
@@ -127,16 +84,16 @@ class Memory:
 
 
 @pytest.fixture
-def host(desk) -> Host:
-    return Host(desk)
+def host(world) -> Agent:
+    return Agent(world)
 
 
 @pytest.fixture
-def memory(desk, bare_git) -> Memory:
-    return Memory(desk, bare_git)
+def memory(world, bare_git) -> Memory:
+    return Memory(world, bare_git)
 
 
-def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, desk):
+def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, world):
     host.deliver("SessionStart", source="startup")
     host.prompt("CRLF 파서를 추가해줘")
     host.fail("make test", "error: it broke", second=0.5)
@@ -169,15 +126,15 @@ def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch
     assert memory.waiting() == []
 
 
-def test_what_was_put_aside_is_told_though_a_later_pass_fails(desk, host, monkeypatch):
+def test_what_was_put_aside_is_told_though_a_later_pass_fails(world, host, monkeypatch):
     monkeypatch.setattr("gitmem.record.capture.BATCH_BYTES", 1)
     for number in range(2):
         host.turn(f"ask number {number}", f"t-{number}", 10 * number)
-    HookSpool(desk.store.private).accept("Stop", 4711, b"{}")
-    looks = [look(desk.store)]
+    HookSpool(world.store.private).accept("Stop", 4711, b"{}")
+    looks = [look(world.store)]
     notices: list[str] = []
     with pytest.raises(IndexError):  # in place of any failure
-        capture(desk.store, looks.pop, notices, keep_turn)
+        capture(world.store, looks.pop, notices, keep_turn)
     (notice,) = notices
     assert "kept aside" in notice
 
@@ -195,7 +152,7 @@ def test_boot_files_are_not_remembered(host, memory):
 # Exactly once
 
 
-def payloads(host: Host, number: int) -> list:
+def payloads(host: Agent, number: int) -> list:
     """The deliveries of a turn with all it can hold, to be made in any order."""
     turn, at = f"t-{number}", 100 * number
     decision = f"We decided to use tool number {number} instead of pnpm for builds."
@@ -210,19 +167,19 @@ def payloads(host: Host, number: int) -> list:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.few(1)
-def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
+def test_what_two_hosts_deliver_in_any_order_is_there_once(world, memory, seed):
     """Two hosts that read one project's hooks; drains come in between, and all comes once more in the end."""
     chance = random.Random(seed)
     deliveries = []
     for number in range(3):
         for owner in (4711, 4712):
-            deliveries += payloads(Host(desk, owner=owner), number)
+            deliveries += payloads(Agent(world, owner=owner), number)
     memory.alive = {4711, 4712}
     chance.shuffle(deliveries)
     for deliver in deliveries:
         deliver()
     memory.drain()
-    first = memory.desk.text("memory.md"), memory.desk.text(TODAY)
+    first = memory.world.text("memory.md"), memory.world.text(TODAY)
     chance.shuffle(deliveries)
     for index, deliver in enumerate(deliveries):
         deliver()
@@ -230,13 +187,13 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
             memory.drain()
     memory.drain()
     memory.once()
-    assert (memory.desk.text("memory.md"), memory.desk.text(TODAY)) == first
+    assert (memory.world.text("memory.md"), memory.world.text(TODAY)) == first
     assert len(memory.subjects()) == 3
     memory.alive = set()
     memory.drain()
     memory.once()
     assert memory.waiting() == []
-    assert memory.desk.text(TODAY) == first[1]
+    assert memory.world.text(TODAY) == first[1]
     assert memory.told("request") == [f"한글 question {number}" for number in range(3)]
     assert [text.split(":")[0] for text in memory.told("errors")] == [f"`make test{n}`" for n in range(3)]
 
@@ -244,22 +201,22 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
 @pytest.mark.long
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seconds", [11, -2 * 86_400, -9 * 86_400, -400 * 86_400])
-def test_a_second_delivery_on_another_day_adds_nothing(desk, host, memory, seconds):
+def test_a_second_delivery_on_another_day_adds_nothing(world, host, memory, seconds):
     """Right after midnight; or as a transcript tells it that was written where the clock was wrong, in a container."""
-    desk.clock.now = datetime(2026, 11, 21, 23, 59, 50).astimezone()
+    world.clock.now = datetime(2026, 11, 21, 23, 59, 50).astimezone()
     host.turn("a question before midnight", "t-1")
     memory.drain()
-    tip = desk.store.tip
+    tip = world.store.tip
     host.turn("a question before midnight", "t-1", seconds)
     memory.drain()
-    assert seconds < 0 or desk.store.tip == tip, "with an old event the session counts as over"
+    assert seconds < 0 or world.store.tip == tip, "with an old event the session counts as over"
     assert memory.told("request") == ["a question before midnight"]
     assert [str(path.relative_to(memory.root)) for path in memory.root.glob("daily/*/*/*.md")] == [TODAY]
     assert memory.waiting() == []
 
 
-def test_hosts_without_ids_of_turns_deliver_twice_too(desk, memory):
-    first, second = Host(desk), Host(desk, owner=4712)
+def test_hosts_without_ids_of_turns_deliver_twice_too(world, memory):
+    first, second = Agent(world), Agent(world, owner=4712)
     memory.alive = {4711, 4712}
     for number in range(3):
         for host in (first, second):
@@ -269,14 +226,14 @@ def test_hosts_without_ids_of_turns_deliver_twice_too(desk, memory):
             if number == 1:
                 memory.drain()
     memory.drain()
-    tip = desk.store.tip
+    tip = world.store.tip
     for number in range(3):
         first.turn(f"question number {number}", "", 100 + 20 * number, f"Answer number {number} is told.")
     memory.drain()
     assert memory.told("request") == [f"question number {number}" for number in range(3)]
     assert memory.told("answer") == [f"Answer number {number} is told." for number in range(3)]
     assert len(memory.subjects()) == 4, "a second delivery names a file that the first did not"
-    assert desk.store.tip == tip
+    assert world.store.tip == tip
     memory.once()
 
 
@@ -300,7 +257,7 @@ def test_what_comes_after_a_turn_was_saved_takes_nothing_away(host, memory):
     assert "a.py" in first
     assert "tests/b.py" in first
     assert second.startswith("And now the docs")
-    assert "tests/b.py" in memory.desk.text(TODAY)
+    assert "tests/b.py" in memory.world.text(TODAY)
     memory.once()
 
 
@@ -319,33 +276,33 @@ def test_an_answer_that_another_hook_sent_back_is_followed_by_a_second(host, mem
     assert "a.py" in text
     assert "tests/b.py" in text
     assert memory.told("answer") == ["The parser is there, without tests.\n\nNow the tests are there as well."]
-    tip = memory.desk.store.tip
+    tip = memory.world.store.tip
     host.stop("Now the tests are there as well.", second=40)
     memory.drain()
-    assert memory.desk.store.tip == tip
+    assert memory.world.store.tip == tip
     memory.once()
 
 
 # Long turns
 
 
-def test_a_long_turn_is_saved_now_and_then_in_place(desk, host, memory):
+def test_a_long_turn_is_saved_now_and_then_in_place(world, host, memory):
     host.prompt("refactor all of it")
     for number in range(5):
         host.edit(f"f{number}.py", second=number)
     memory.drain()
     assert memory.subjects() == [], "a turn that is over soon is one commit"
-    desk.clock.now += timedelta(seconds=90)
+    world.clock.now += timedelta(seconds=90)
     memory.drain()
     assert memory.subjects() == ["Exchange: refactor all of it"]
     (before,) = [entry for entry in memory.entries() if entry.label == "Exchange"]
     host.edit("f9.py", second=0)
     memory.drain()
     host.edit("f10.py", second=1)
-    desk.clock.now += timedelta(seconds=30)
+    world.clock.now += timedelta(seconds=30)
     memory.drain()
     assert len(memory.subjects()) == 2, "at most once a minute"
-    desk.clock.now += timedelta(seconds=90)
+    world.clock.now += timedelta(seconds=90)
     memory.drain()
     assert len(memory.subjects()) == 3
     memory.drain()
@@ -364,14 +321,14 @@ def test_a_long_turn_is_saved_now_and_then_in_place(desk, host, memory):
 # The agent writes
 
 
-def test_the_agent_is_asked_to_write_memory(desk, host, memory):
-    own_settings(desk.store.context, "save:\n  mode: ask\n")
-    before = desk.text("memory.md")
+def test_the_agent_is_asked_to_write_memory(world, host, memory):
+    own_settings(world.store.context, "save:\n  mode: ask\n")
+    before = world.text("memory.md")
     host.prompt("Add a parser")
     host.edit("a.py")
     host.stop("The parser is there.")
     memory.drain()
-    assert desk.text("memory.md") == before
+    assert world.text("memory.md") == before
     assert memory.told("request") == ["Add a parser"]
     assert memory.told("answer") == ["The parser is there."]
     host.turn("Decision: builds run on uv instead of pnpm.", "t-2", 10)
@@ -383,17 +340,17 @@ def test_the_agent_is_asked_to_write_memory(desk, host, memory):
 # Rotation
 
 
-def test_a_full_memory_is_rotated_before_a_turn_is_saved(desk, host, memory):
-    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
+def test_a_full_memory_is_rotated_before_a_turn_is_saved(world, host, memory):
+    own_settings(world.store.context, "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
     for number in range(12):
         host.turn(f"question number {number} of a long day", f"t-{number}", 10 * number, LONG_ANSWER)
         archives = set((memory.root / "archive").glob("*.md"))
         memory.drain()
         new = set((memory.root / "archive").glob("*.md")) - archives
-        assert f"question number {number} " in desk.text("memory.md"), "what is saved lands in the new file"
+        assert f"question number {number} " in world.text("memory.md"), "what is saved lands in the new file"
         for path in new:
             assert f"question number {number} " not in path.read_text(encoding="utf-8")
-        desk.clock.now += timedelta(seconds=1)
+        world.clock.now += timedelta(seconds=1)
     subjects = memory.subjects()
     rotations = [index for index, subject in enumerate(subjects) if subject.startswith("Rotate")]
     assert len(rotations) >= 2
@@ -408,7 +365,7 @@ def test_a_full_memory_is_rotated_before_a_turn_is_saved(desk, host, memory):
 # Privacy
 
 
-def test_secrets_and_private_text_reach_nothing(desk, host, memory):
+def test_secrets_and_private_text_reach_nothing(world, host, memory):
     host.prompt(f"Use {TOKEN} <private>PRIVATE-A</private> for the build")
     host.fail(
         f"curl -H 'Authorization: Bearer {TOKEN}' x <private>PRIVATE-B</private>", f"error: {TOKEN} PRIVATE<private>-C"
@@ -421,10 +378,10 @@ def test_secrets_and_private_text_reach_nothing(desk, host, memory):
     found = memory.everywhere()
     assert TOKEN not in found
     assert "PRIVATE-" not in found
-    assert "[REDACTED:" in desk.text("memory.md")
+    assert "[REDACTED:" in world.text("memory.md")
 
 
-def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(desk, host, memory):
+def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(world, host, memory):
     for cut in (5, 12, 20):
         filler = "x " * 40
         host.fail(
@@ -441,8 +398,8 @@ def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(desk, host, memory)
 # Others
 
 
-def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(desk, host, memory):
-    spool = HookSpool(desk.store.private)
+def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(world, host, memory):
+    spool = HookSpool(world.store.private)
     host.deliver("PreToolUse", "t-1")
     host.deliver("SubagentStop", "t-1")
     host.deliver("PostCompact", compact_summary="x")
@@ -464,9 +421,9 @@ def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(d
     ],
 )
 @pytest.mark.few(3)
-def test_a_session_of_any_name(desk, memory, session, tmp_path):
+def test_a_session_of_any_name(world, memory, session, tmp_path):
     before = sorted(path.name for path in tmp_path.iterdir())
-    host = Host(desk, session)
+    host = Agent(world, session)
     host.transcript = "/no/such\0file"
     host.deliver("SessionStart")
     host.turn("a question", "../../../t")
@@ -488,7 +445,7 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
     folder = memory.root / "daily" / "2026" / "11"
     folder.mkdir(parents=True)
     (folder / "2026-11-20.md").symlink_to(elsewhere / "x")
-    store = Store(memory.desk.store.root, memory.desk.store.context)
+    store = Store(memory.world.store.root, memory.world.store.context)
     done = process_spool(store, memory.alive.__contains__)
     assert any("not saved yet" in notice and "2026-11-20.md" in notice for notice in done)
     assert not (elsewhere / "x").exists()

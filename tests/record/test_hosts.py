@@ -23,13 +23,13 @@ PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
 
 
 @pytest.fixture
-def deliver(desk, tmp_path):
+def deliver(world, tmp_path):
     """Give a function that delivers a recorded session, under the name of the host whose hooks did it."""
 
     def do(host: str, named: str, *, until: str = "") -> None:
         home = tmp_path / "home-of-host"
         shutil.copytree(TRANSCRIPTS / host, home, dirs_exist_ok=True)
-        spool, events = HookSpool(desk.store.private), find_host(host).events
+        spool, events = HookSpool(world.store.private), find_host(host).events
         for payload in payloads_of(host):
             text = json.dumps(payload).replace("/W/home", home.as_posix()).replace(*COPILOT)
             event = str(payload.get("hook_event_name", ""))
@@ -41,8 +41,8 @@ def deliver(desk, tmp_path):
     return do
 
 
-def exchanges(desk) -> list[str]:
-    texts = (path.read_text(encoding="utf-8") for path in Path(desk.store.root).glob("daily/*/*/*.md"))
+def exchanges(world) -> list[str]:
+    texts = (path.read_text(encoding="utf-8") for path in Path(world.store.root).glob("daily/*/*/*.md"))
     return [found.entry.text for text in texts for found in find_entries(text) if found.entry.label == "Exchange"]
 
 
@@ -50,45 +50,45 @@ def exchanges(desk) -> list[str]:
     "host, named", [*((host, host) for host in BY_THEIR_OWN), *((host, "claude") for host in BY_CLAUDES_HOOKS)]
 )
 @pytest.mark.few(1)
-def test_a_session_is_remembered_once_under_the_name_of_its_host(desk, deliver, host, named, bare_git):
+def test_a_session_is_remembered_once_under_the_name_of_its_host(world, deliver, host, named, bare_git):
     deliver(host, named)
-    process_spool(desk.store, lambda _: False)
-    (exchange,) = exchanges(desk)
+    process_spool(world.store, lambda _: False)
+    (exchange,) = exchanges(world)
     assert PROMPT in exchange
     assert "uv" in exchange
-    assert not HookSpool(desk.store.private).names()
-    hosts = bare_git(Path(desk.store.root), "log", "--format=%(trailers:key=Gitmem-Host,valueonly)").split()
+    assert not HookSpool(world.store.private).names()
+    hosts = bare_git(Path(world.store.root), "log", "--format=%(trailers:key=Gitmem-Host,valueonly)").split()
     assert set(hosts) == {host}
 
 
 @pytest.mark.parametrize("host", ["copilot", "droid"])
-def test_what_hooks_leave_out_is_read_from_the_transcript_when_the_turn_ends(desk, deliver, host):
+def test_what_hooks_leave_out_is_read_from_the_transcript_when_the_turn_ends(world, deliver, host):
     deliver(host, "claude", until="Stop")
-    (turn,) = look(desk.store, lambda _: True).turns
+    (turn,) = look(world.store, lambda _: True).turns
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
 
 
-def test_an_answer_that_is_written_a_moment_after_the_hook_is_waited_for(desk, deliver, tmp_path):
+def test_an_answer_that_is_written_a_moment_after_the_hook_is_waited_for(world, deliver, tmp_path):
     deliver("copilot", "copilot", until="Stop")
     (path,) = (tmp_path / "home-of-host").rglob("events.jsonl")
     aside = path.rename(path.with_suffix(".later"))
     writer = Timer(0.3, aside.rename, [path])
     writer.start()
-    process_spool(desk.store, lambda _: True)
+    process_spool(world.store, lambda _: True)
     writer.join()
-    (exchange,) = exchanges(desk)
+    (exchange,) = exchanges(world)
     assert "uv" in exchange
 
 
 @pytest.mark.parametrize("host", BY_THEIR_OWN)
 @pytest.mark.few(2)
-def test_a_session_that_two_hosts_deliver_and_an_import_bring_is_there_once(desk, deliver, host, tmp_path):
+def test_a_session_that_two_hosts_deliver_and_an_import_bring_is_there_once(world, deliver, host, tmp_path):
     deliver(host, host)
     if host in BY_CLAUDES_HOOKS:
         deliver(host, "claude")
-    process_spool(desk.store, lambda _: False)
-    first = exchanges(desk)
+    process_spool(world.store, lambda _: False)
+    first = exchanges(world)
     assert len(first) == 1
     (path, *_) = sorted((tmp_path / "home-of-host").rglob("*.jsonl"))
-    replay(desk.store, str(path))
-    assert exchanges(desk) == first
+    replay(world.store, str(path))
+    assert exchanges(world) == first

@@ -43,11 +43,11 @@ LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("project", ["calc", "backup"])
-def test_every_link_of_a_store_that_recorded_sessions_made_leads_to_a_file_in_it(desk, bare_git, project):
+def test_every_link_of_a_store_that_recorded_sessions_made_leads_to_a_file_in_it(world, bare_git, project):
     for path in SESSIONS:
         if path.name.startswith(project):
-            replay(desk.store, str(path))
-    root = Path(desk.store.root)
+            replay(world.store, str(path))
+    root = Path(world.store.root)
     found = Counter()
     for path in sorted(root.rglob("*.md")):
         for target in LINK.findall(path.read_text("utf-8")):
@@ -61,6 +61,6 @@ def test_every_link_of_a_store_that_recorded_sessions_made_leads_to_a_file_in_it
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
     for path in SESSIONS:
         if path.name.startswith(project):
-            replay(desk.store, str(path))
+            replay(world.store, str(path))
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
     assert bare_git(root, "status", "--porcelain") == ""

@@ -38,40 +38,41 @@ from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from tests.desk import Clock, Desk
+from tests.world import Clock, World
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "words"
 
 
 @pytest.fixture
-def new_desk(tmp_path_factory, home, environ, new_store) -> Callable[[], Desk]:
+def new_desk(tmp_path_factory, home, environ, new_store) -> Callable[[], World]:
     """Give a function that makes a desk with an empty store."""
 
-    def make() -> Desk:
+    def make() -> World:
         clock, project = Clock(), tmp_path_factory.mktemp("project")
-        return Desk(new_store(project, Context(environ, str(home), "desk-machine", clock), clock.now), clock)
+        context = Context(environ, str(home), "desk-machine", clock)
+        return World(new_store(project, context, clock.now).root, context)
 
     return make
 
 
-def again(desk) -> Store:
-    desk.store = Store(desk.store.root, desk.store.context)
-    return desk.store
+def again(world) -> Store:
+    world.store = Store(world.store.root, world.store.context)
+    return world.store
 
 
-def exchanges(desk) -> list:
+def exchanges(world) -> list:
     """Return the exchanges in the daily logs."""
-    days = sorted(Path(desk.store.root).glob("daily/*/*/*.md"))
+    days = sorted(Path(world.store.root).glob("daily/*/*/*.md"))
     found = [entry.entry for day in days for entry in find_entries(day.read_text("utf-8"))]
     return [split_fields(entry.text) for entry in found if entry.label == "Exchange"]
 
 
-def finds(desk, query: str) -> bool:
-    return bool(answer(again(desk), query, vectors=False).hits)
+def finds(world, query: str) -> bool:
+    return bool(answer(again(world), query, vectors=False).hits)
 
 
-def rules(desk) -> list[str]:
-    return [fact.description for fact in known_facts(again(desk))]
+def rules(world) -> list[str]:
+    return [fact.description for fact in known_facts(again(world))]
 
 
 @pytest.mark.parametrize(
@@ -85,27 +86,27 @@ def rules(desk) -> list[str]:
         ("opencode-export", ("footer",), ""),
     ],
 )
-def test_each_word_of_the_user_is_logged_and_found(desk, name, found, rule):
+def test_each_word_of_the_user_is_logged_and_found(world, name, found, rule):
     path = next(DATA.glob(f"{name}.*"))
-    done = replay(desk.store, str(path))
+    done = replay(world.store, str(path))
     assert done.turns
     logged = "\n".join(
-        (*(one.request for one in exchanges(desk)), *(text for one in exchanges(desk) for text in one.words))
+        (*(one.request for one in exchanges(world)), *(text for one in exchanges(world) for text in one.words))
     )
     for words in found:
         assert words in logged
-        assert finds(desk, f'"{words}"')
-    assert not rule or any(rule in fact for fact in rules(desk))
-    assert not replay(again(desk), str(path)).saved
+        assert finds(world, f'"{words}"')
+    assert not rule or any(rule in fact for fact in rules(world))
+    assert not replay(again(world), str(path)).saved
 
 
-def test_nobody_typed_a_notice_or_what_the_host_says_for_the_agent(desk):
-    replay(desk.store, str(DATA / "notice-of-a-background-task.jsonl"))
-    assert [one.answer[:20] for one in exchanges(desk) if one.request] == ["The footer component"]
-    assert len(exchanges(desk)) <= 2
-    replay(again(desk), str(DATA / "refusal-with-words.jsonl"))
-    assert not any("No response requested" in one.answer for one in exchanges(desk))
-    assert not any("doesn't want to proceed" in "".join(one.errors) for one in exchanges(desk))
+def test_nobody_typed_a_notice_or_what_the_host_says_for_the_agent(world):
+    replay(world.store, str(DATA / "notice-of-a-background-task.jsonl"))
+    assert [one.answer[:20] for one in exchanges(world) if one.request] == ["The footer component"]
+    assert len(exchanges(world)) <= 2
+    replay(again(world), str(DATA / "refusal-with-words.jsonl"))
+    assert not any("No response requested" in one.answer for one in exchanges(world))
+    assert not any("doesn't want to proceed" in "".join(one.errors) for one in exchanges(world))
 
 
 # Who wrote a text
@@ -223,7 +224,7 @@ def line(number: int, kind: str, content: object, session: str, minute: int, **m
 @given(data=st.data())
 def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk, data):
     """Transcripts of a session, of its forks and of copies of both, in any order, some twice."""
-    desk = new_desk()
+    world = new_desk()
     asked = [f"Write part {word} of the manual." for word in ("one", "two", "three")]
     files = []
     for fork, session in enumerate(("a1a1a1a1-1", "b2b2b2b2-2", "c3c3c3c3-3")):
@@ -232,12 +233,12 @@ def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk,
             minute = part + 10 * fork * (part >= len(asked))
             rows += [line(1, "user", text, session, minute)]
             rows += [line(2, "assistant", [{"type": "text", "text": f"Part {part} is written."}], session, minute)]
-        path = Path(desk.store.root).parent / f"{session}.jsonl"
+        path = Path(world.store.root).parent / f"{session}.jsonl"
         path.write_text("\n".join(rows) + "\n", "utf-8")
         files.append(path)
     for path in data.draw(st.permutations([*files, *data.draw(st.lists(st.sampled_from(files), max_size=2))])):
-        replay(again(desk), str(path))
-    logged = sorted(one.request for one in exchanges(desk))
+        replay(again(world), str(path))
+    logged = sorted(one.request for one in exchanges(world))
     assert logged == sorted([*asked, "Now the b index of it.", "Now the c index of it."])
 
 
@@ -278,44 +279,44 @@ class Talk:
         return self.path
 
 
-def deliver(desk, at: str, payload: dict[str, object]) -> None:
-    spool = HookSpool(again(desk).private)
+def deliver(world, at: str, payload: dict[str, object]) -> None:
+    spool = HookSpool(again(world).private)
     name = spool.accept(str(payload["hook_event_name"]), 0, json.dumps(payload).encode())
-    (path,) = Path(desk.store.private).rglob(name)
+    (path,) = Path(world.store.private).rglob(name)
     os.utime(path, (datetime.fromisoformat(at).timestamp(),) * 2)
 
 
-def said_of(desk) -> list[str]:
-    words = [parse_words(text).text for one in exchanges(desk) for text in one.words]
-    return sorted(filter(None, (*(one.request for one in exchanges(desk)), *words)))
+def said_of(world) -> list[str]:
+    words = [parse_words(text).text for one in exchanges(world) for text in one.words]
+    return sorted(filter(None, (*(one.request for one in exchanges(world)), *words)))
 
 
 @pytest.mark.parametrize("ids", [True, False])
-def test_a_queued_message_that_was_imported_and_then_came_as_a_prompt_is_there_once(desk, tmp_path, ids):
+def test_a_queued_message_that_was_imported_and_then_came_as_a_prompt_is_there_once(world, tmp_path, ids):
     talk = Talk(tmp_path, ids=ids)
     talk.turn("Write the index.", queued="Then the glossary.")
-    replay(desk.store, str(talk.written(len(talk.rows))))
-    assert said_of(desk) == ["Then the glossary.", "Write the index."]
+    replay(world.store, str(talk.written(len(talk.rows))))
+    assert said_of(world) == ["Then the glossary.", "Write the index."]
     talk.turn("Then the glossary.")
-    replay(again(desk), str(talk.written(len(talk.rows))))
-    assert said_of(desk) == ["Then the glossary.", "Write the index."]
-    assert [one.request for one in exchanges(desk)] == ["Write the index.", "Then the glossary."]
+    replay(again(world), str(talk.written(len(talk.rows))))
+    assert said_of(world) == ["Then the glossary.", "Write the index."]
+    assert [one.request for one in exchanges(world)] == ["Write the index.", "Then the glossary."]
 
 
 @pytest.mark.parametrize("ids", [True, False])
 @pytest.mark.parametrize("lost", [True, False])
 @pytest.mark.parametrize("first", ["hooks", "transcript"])
-def test_a_message_of_a_running_turn_that_a_hook_tells_as_a_prompt_is_there_once(desk, tmp_path, ids, lost, first):
+def test_a_message_of_a_running_turn_that_a_hook_tells_as_a_prompt_is_there_once(world, tmp_path, ids, lost, first):
     talk = Talk(tmp_path, ids=ids)
     talk.turn("Write the index.", queued="Leave out the names.", hooked=True)
     for step in (first, "hooks", "transcript"):
         if step == "transcript":
-            replay(again(desk), str(talk.written(len(talk.rows))))
+            replay(again(world), str(talk.written(len(talk.rows))))
         else:
             for at, payload in talk.events[lost:]:
-                deliver(desk, at, payload)
-            process_spool(again(desk))
-    assert said_of(desk) == ["Leave out the names.", "Write the index."]
+                deliver(world, at, payload)
+            process_spool(again(world))
+    assert said_of(world) == ["Leave out the names.", "Write the index."]
 
 
 @pytest.mark.slow
@@ -325,7 +326,7 @@ def test_a_message_of_a_running_turn_that_a_hook_tells_as_a_prompt_is_there_once
 @given(data=st.data())
 def test_each_message_is_saved_once_by_hooks_and_imports_at_any_time(new_desk, tmp_path_factory, data):
     """Turns with and without waiting messages; imports and work in the background between the hooks, some lost."""
-    desk, ids = new_desk(), data.draw(st.booleans())
+    world, ids = new_desk(), data.draw(st.booleans())
     talk = Talk(tmp_path_factory.mktemp("talk"), ids=ids)
     expected, told = list[str](), list[object]()
     for part in range(data.draw(st.integers(1, 3))):
@@ -336,47 +337,47 @@ def test_each_message_is_saved_once_by_hooks_and_imports_at_any_time(new_desk, t
         steps = [(at, payload) for at, payload in talk.events if payload not in told]
         for at, payload in steps:
             for _ in range(data.draw(st.integers(0, 2))):
-                deliver(desk, at, payload)
+                deliver(world, at, payload)
             if data.draw(st.booleans()):
-                process_spool(again(desk))
+                process_spool(again(world))
         told += [payload for _, payload in steps]
         if data.draw(st.booleans()):
-            replay(again(desk), str(talk.written(len(talk.rows))))
+            replay(again(world), str(talk.written(len(talk.rows))))
         if comes_later:
             talk.turn(queued)
-    process_spool(again(desk))
-    replay(again(desk), str(talk.written(len(talk.rows))))
-    process_spool(again(desk))
-    assert said_of(desk) == sorted(expected)
+    process_spool(again(world))
+    replay(again(world), str(talk.written(len(talk.rows))))
+    process_spool(again(world))
+    assert said_of(world) == sorted(expected)
 
 
-def test_what_the_store_lacks_is_counted(desk):
+def test_what_the_store_lacks_is_counted(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     heard = [Heard(at, text) for text in ("Never push on Fridays.", "ok", "")]
-    assert missing_words(desk.store, heard, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
-    note_missing(desk.store, "x.jsonl", heard, [])
-    (failure,) = FailureLog(desk.store.private).failures()
+    assert missing_words(world.store, heard, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
+    note_missing(world.store, "x.jsonl", heard, [])
+    (failure,) = FailureLog(world.store.private).failures()
     assert "of 3 messages in the user's place, 3 are not in the day's log" in failure.message
-    assert [found.level for found in check_log(desk.store)] == ["warning"], "one has no reason"
-    replay(desk.store, str(DATA / "answer-to-a-question.jsonl"))
-    assert len(FailureLog(desk.store.private).failures()) == 1, "all that was said is there"
+    assert [found.level for found in check_log(world.store)] == ["warning"], "one has no reason"
+    replay(world.store, str(DATA / "answer-to-a-question.jsonl"))
+    assert len(FailureLog(world.store.private).failures()) == 1, "all that was said is there"
 
 
-def test_a_difference_with_its_reason_is_told_by_doctor_and_is_no_failure(desk):
-    replay(desk.store, str(DATA / "notice-of-a-background-task.jsonl"))
-    (failure,) = FailureLog(desk.store.private).failures()
+def test_a_difference_with_its_reason_is_told_by_doctor_and_is_no_failure(world):
+    replay(world.store, str(DATA / "notice-of-a-background-task.jsonl"))
+    (failure,) = FailureLog(world.store.private).failures()
     assert "(1 the host's notice)" in failure.message
-    told, fine = check_log(desk.store)
+    told, fine = check_log(world.store)
     assert (told.level, fine.level) == ("note", "ok")
     assert failure.message in told.details
 
 
-def test_a_message_that_no_turn_took_is_missed(desk):
+def test_a_message_that_no_turn_took_is_missed(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     event = HookEvent(HookKind.PROMPT, "s-1", at, "claude-code", turn="t-1", text="Never push on Fridays.")
     heard: list[Heard] = []
     assert [*noting([event], heard)] == [event]
-    assert missing_words(desk.store, heard, []) == {"not saved": 1}
+    assert missing_words(world.store, heard, []) == {"not saved": 1}
 
 
 # Hooks
@@ -504,18 +505,18 @@ def test_a_command_that_was_queued_is_kept_once():
     assert turn.words == (UserWords(WordKind.COMMAND, "ls"), UserWords(WordKind.COMMAND, "git stash list"))
 
 
-def test_one_process_closes_sessions_at_a_time(desk):
+def test_one_process_closes_sessions_at_a_time(world):
     with (
-        alone(os.path.join(desk.store.private, "closing")) as free,
-        alone(os.path.join(desk.store.private, "closing")) as more,
+        alone(os.path.join(world.store.private, "closing")) as free,
+        alone(os.path.join(world.store.private, "closing")) as more,
     ):
         assert (free, more) == (True, False)
         payload = {"hook_event_name": "SessionEnd", "session_id": "s-1"}
-        HookSpool(desk.store.private).accept("SessionEnd", 0, json.dumps(payload).encode())
-        process_spool(desk.store)
-        assert HookSpool(desk.store.private).names()
-    process_spool(desk.store)
-    assert not HookSpool(desk.store.private).names()
+        HookSpool(world.store.private).accept("SessionEnd", 0, json.dumps(payload).encode())
+        process_spool(world.store)
+        assert HookSpool(world.store.private).names()
+    process_spool(world.store)
+    assert not HookSpool(world.store.private).names()
 
 
 def test_what_a_user_says_as_they_accept_a_call_is_an_addition_to_the_turn():
@@ -532,7 +533,7 @@ def test_what_a_user_says_as_they_accept_a_call_is_an_addition_to_the_turn():
     assert turn.answer == "The index is added without a lock."
 
 
-def test_a_command_with_its_output_is_not_missed(desk, tmp_path):
+def test_a_command_with_its_output_is_not_missed(world, tmp_path):
     rows = [
         line(1, "user", "<bash-input>git log -2</bash-input>", "s-1", 1),
         line(2, "user", "<bash-stdout>abc one\ndef two</bash-stdout><bash-stderr></bash-stderr>", "s-1", 1),
@@ -541,9 +542,9 @@ def test_a_command_with_its_output_is_not_missed(desk, tmp_path):
     ]
     path = tmp_path / "s-1.jsonl"
     path.write_text("\n".join(rows) + "\n", "utf-8")
-    replay(desk.store, str(path))
-    assert "git log -2\nabc one\ndef two" in said_of(desk)
-    assert not FailureLog(desk.store.private).failures()
+    replay(world.store, str(path))
+    assert "git log -2\nabc one\ndef two" in said_of(world)
+    assert not FailureLog(world.store.private).failures()
 
 
 def test_what_a_command_prints_is_no_word_of_the_user():

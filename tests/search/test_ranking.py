@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from gitmem.document.entry import MemoryType
-from gitmem.record.save import save
 from gitmem.search.engine import answer
 
 LOG = "daily/2026/11/2026-11-20.md"
@@ -13,13 +12,13 @@ def exchange(number: int, request: str, reply: str, tag: str = "aaaaaaaa") -> st
     return f"- [10:{number:02}:00] **Exchange** #{tag}: {request} ^x4f7k2m9q{number:02}\n\n  **Answer:** {reply}\n\n"
 
 
-def test_a_fact_comes_before_a_question_that_was_only_asked(desk):
+def test_a_fact_comes_before_a_question_that_was_only_asked(world):
     asked = [exchange(at, "which database do we use?", f"I looked at part {at}.") for at in range(10, 18)]
-    log = Path(desk.store.root, LOG)
+    log = Path(world.store.root, LOG)
     log.parent.mkdir(parents=True)
     log.write_text("".join(asked), "utf-8")
-    save(desk.store, desk.save("The database is SQLite, one file a project.", MemoryType.DECISION))
-    hits = answer(desk.store, "which database do we use").hits
+    world.save("The database is SQLite, one file a project.", MemoryType.DECISION)
+    hits = answer(world.store, "which database do we use").hits
     assert "SQLite" in hits[0].text
     assert sum("SQLite" in hit.text for hit in hits) == 1, "a save and its fact are one hit"
     assert len(hits) == 9

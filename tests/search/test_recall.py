@@ -19,8 +19,8 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.tell.prompt import remembered
 from gitmem.text.words import estimate_tokens
-from tests.boxes import NOON, make_context
 from tests.mcp.conftest import call_on, unfenced
+from tests.world import NOON, Clock
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
 
@@ -80,7 +80,7 @@ AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 
 @pytest.fixture
 def context(home: Path, environ: dict[str, str]) -> Context:
-    return make_context(environ, home)
+    return Context(environ, str(home), "box", Clock(NOON))
 
 
 @pytest.fixture

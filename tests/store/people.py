@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.project import ROOT, Ran
+from tests.command_line import ROOT, Ran
 from tests.conftest import RunsGit
 
 

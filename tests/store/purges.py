@@ -9,7 +9,7 @@ from gitmem.git.process import Git
 from gitmem.purge.purge import Purge, plan_purge
 from gitmem.purge.purge import purge as carry_out
 from gitmem.store.store import Store
-from tests.store.machines import Machine
+from tests.world import Machine
 
 SECRET = "tok_swordfish-4242/Q7"
 

@@ -32,13 +32,13 @@ def init(context):
 
 
 @pytest.fixture
-def original(project, init, boxes):
+def original(project, init, opened):
     """Give a store on a branch with an edit by hand that is not committed and an event that waits."""
-    box = boxes(init(project).store.root)
-    box.put({"memory.md": b"first\n", "daily/day.md": b"day\n"})
-    box.write("daily/day.md", b"day\nby hand\n")
-    box.store.spool.deliver({"v": 1, "kind": "test", "id": "waits"})
-    return box
+    world = opened(init(project).store.root)
+    world.commit({"memory.md": b"first\n", "daily/day.md": b"day\n"})
+    world.write("daily/day.md", b"day\nby hand\n")
+    world.store.spool.deliver({"v": 1, "kind": "test", "id": "waits"})
+    return world
 
 
 def branch(bare_git, folder) -> str:
@@ -51,8 +51,8 @@ def copied(project):
     return copy
 
 
-def waiting(box) -> list[str]:
-    return [event.content["id"] for event in box.store.spool.events()]
+def waiting(world) -> list[str]:
+    return [event.content["id"] for event in world.store.spool.events()]
 
 
 def test_a_save_in_a_copy_is_refused_and_moves_no_branch(original, project, bare_git, context, home):
@@ -70,19 +70,19 @@ def test_a_save_in_a_copy_is_refused_and_moves_no_branch(original, project, bare
 @pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT])
 @pytest.mark.parametrize("start", ["", ".gitmem", ".gitmem/daily"])
 @pytest.mark.few(2)
-def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, init, *, boxes, place, start):
+def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, init, *, opened, place, start):
     copy = copied(project)
     made = init(copy / start, place)
     assert made.store.root == str(copy / ".gitmem")
-    box = boxes(made.store.root)
+    world = opened(made.store.root)
     assert (copy / ".gitmem" / "daily" / "day.md").read_bytes() == b"day\nby hand\n"
-    box.append("memory.md", b"copied\n", scan=True)
+    world.append("memory.md", b"copied\n", scan=True)
     original.append("memory.md", b"original\n", scan=True)
-    assert box.files() == {**original.files(), "memory.md": b"first\ncopied\n"}
+    assert world.files() == {**original.files(), "memory.md": b"first\ncopied\n"}
     assert original.files()["memory.md"] == b"first\noriginal\n"
     assert original.files()["daily/day.md"] == b"day\nby hand\n"
-    assert waiting(box) == waiting(original) == ["waits"]
-    for one in (box, original):
+    assert waiting(world) == waiting(original) == ["waits"]
+    for one in (world, original):
         one.sound()
     assert branch(bare_git, copy) != branch(bare_git, project)
     assert str(copy) in bare_git(copy, "worktree", "list")
@@ -94,7 +94,7 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT, None])
 def test_init_and_any_command_connect_a_moved_project_again(  # noqa: PLR0917
-    original, project, bare_git, init, context, boxes, place, pruned
+    original, project, bare_git, init, context, opened, place, pruned
 ):
     if place is None and pruned:
         pytest.skip("only init makes a new record")
@@ -102,13 +102,13 @@ def test_init_and_any_command_connect_a_moved_project_again(  # noqa: PLR0917
     project.rename(moved)
     if pruned:
         bare_git(moved, "worktree", "prune", "--expire=now")
-    box = boxes((init(moved, place).store if place else Store(find_store(str(moved), context.home), context)).root)
+    world = opened((init(moved, place).store if place else Store(find_store(str(moved), context.home), context)).root)
     assert (moved / ".gitmem" / "daily" / "day.md").read_bytes() == b"day\nby hand\n"
-    box.append("memory.md", b"moved\n", scan=True)
-    assert box.files()["memory.md"] == b"first\nmoved\n"
-    assert box.files()["daily/day.md"] == b"day\nby hand\n"
-    assert waiting(box) == ["waits"]
-    box.sound()
+    world.append("memory.md", b"moved\n", scan=True)
+    assert world.files()["memory.md"] == b"first\nmoved\n"
+    assert world.files()["daily/day.md"] == b"day\nby hand\n"
+    assert waiting(world) == ["waits"]
+    world.sound()
     assert bare_git(moved, "status", "--porcelain") == ""
 
 
@@ -137,7 +137,7 @@ def test_else_it_says_what_to_run_and_changes_nothing(original, project, bare_gi
 @pytest.mark.few(1)
 @pytest.mark.parametrize("again", ["copy", "clone", "nothing", "file"])
 def test_a_moved_project_with_another_one_in_its_old_place(
-    original, project, tmp_path, bare_git, init, *, boxes, again
+    original, project, tmp_path, bare_git, init, *, opened, again
 ):
     moved = tmp_path / "moved"
     project.rename(moved)
@@ -145,30 +145,30 @@ def test_a_moved_project_with_another_one_in_its_old_place(
         shutil.copytree(moved, project, symlinks=True)
     elif again == "clone":
         bare_git(tmp_path, "clone", "-q", str(moved), project.name)
-        boxes(init(project).store.root).append("memory.md", b"another\n")
+        opened(init(project).store.root).append("memory.md", b"another\n")
     elif again == "file":
         project.write_text("a file")
-    box = boxes(init(moved).store.root)
-    box.append("memory.md", b"moved\n", scan=True)
-    box.sound()
-    assert box.files()["memory.md"] == b"first\nmoved\n"
+    world = opened(init(moved).store.root)
+    world.append("memory.md", b"moved\n", scan=True)
+    world.sound()
+    assert world.files()["memory.md"] == b"first\nmoved\n"
     if again in {"copy", "clone"}:
-        other = boxes(init(project).store.root)
+        other = opened(init(project).store.root)
         other.settle()
-        assert other.files()["memory.md"] != box.files()["memory.md"]
+        assert other.files()["memory.md"] != world.files()["memory.md"]
         other.sound()
 
 
-def test_a_store_that_was_moved_into_another_project(original, project, tmp_path, bare_git, init, *, context, boxes):
+def test_a_store_that_was_moved_into_another_project(original, project, tmp_path, bare_git, init, *, context, opened):
     bare_git(tmp_path, "init", "-q", "other")
     shutil.copytree(project / ".gitmem", tmp_path / "other" / ".gitmem", symlinks=True)
     before = branch(bare_git, project)
     store = str(tmp_path / "other" / ".gitmem")
     with pytest.raises(RefusedError):
         Store(store, context)
-    box = boxes(init(tmp_path / "other").store.root)
-    box.append("memory.md", b"other\n", scan=True)
-    assert box.files()["daily/day.md"] == b"day\nby hand\n"
+    world = opened(init(tmp_path / "other").store.root)
+    world.append("memory.md", b"other\n", scan=True)
+    assert world.files()["daily/day.md"] == b"day\nby hand\n"
     assert branch(bare_git, project) == before
 
 
@@ -182,33 +182,33 @@ def test_a_store_without_the_repository_it_belonged_to(original, project, tmp_pa
     assert init(tmp_path / "plain", Place.PROJECT).new
 
 
-def test_a_copy_that_shares_its_git_folder_with_the_original(tmp_path, bare_git, init, boxes, context):
+def test_a_copy_that_shares_its_git_folder_with_the_original(tmp_path, bare_git, init, opened, context):
     bare_git(tmp_path, "init", "-q", f"--separate-git-dir={tmp_path}/elsewhere", "one")
-    box = boxes(init(tmp_path / "one").store.root)
+    world = opened(init(tmp_path / "one").store.root)
     shutil.copytree(tmp_path / "one", tmp_path / "two", symlinks=True)
     with pytest.raises(RefusedError):
         Store(str(tmp_path / "two" / ".gitmem"), context)
     with pytest.raises(GitmemError, match=r"checked out at .*one"):
         init(tmp_path / "two")
-    box.append("memory.md", b"kept\n")
+    world.append("memory.md", b"kept\n")
     shutil.rmtree(tmp_path / "one")
-    boxes(init(tmp_path / "two").store.root).sound()
+    opened(init(tmp_path / "two").store.root).sound()
 
 
-def test_a_copy_that_git_has_noted_in_place_of_the_original(original, project, context, init, boxes):
+def test_a_copy_that_git_has_noted_in_place_of_the_original(original, project, context, init, opened):
     copy = copied(project)
     [record] = (project / ".git" / "worktrees").iterdir()
     (record / "gitdir").write_text(f"{copy}/.gitmem/.git\n")  # as git does once a day, when it is used in the copy
     with pytest.raises(RefusedError):
         Store(str(project / ".gitmem"), context)
-    box = boxes(init(project).store.root)
-    box.append("memory.md", b"original\n", scan=True)
-    box.sound()
-    boxes(init(copy).store.root).append("memory.md", b"copied\n")
-    assert box.files()["memory.md"] == b"first\noriginal\n"
+    world = opened(init(project).store.root)
+    world.append("memory.md", b"original\n", scan=True)
+    world.sound()
+    opened(init(copy).store.root).append("memory.md", b"copied\n")
+    assert world.files()["memory.md"] == b"first\noriginal\n"
 
 
-def test_init_that_was_cut_off_as_it_connected(original, project, init, boxes, monkeypatch):
+def test_init_that_was_cut_off_as_it_connected(original, project, init, opened, monkeypatch):
     copy = copied(project)
     replace = os.replace
 
@@ -221,36 +221,36 @@ def test_init_that_was_cut_off_as_it_connected(original, project, init, boxes, m
         patch.setattr("gitmem.git.setup.os.replace", cut)
         with pytest.raises(KeyboardInterrupt):
             init(copy)
-    box = boxes(init(copy).store.root)
-    box.settle()
-    box.sound()
-    assert box.files()["daily/day.md"] == b"day\nby hand\n"
+    world = opened(init(copy).store.root)
+    world.settle()
+    world.sound()
+    assert world.files()["daily/day.md"] == b"day\nby hand\n"
     assert not [name for name in os.listdir(copy / ".gitmem") if name.startswith(".git.new")]
 
 
 # What only looks like a copy
 
 
-def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, boxes, home):
+def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, opened, home):
     mounted = tmp_path / "mounted"
     mounted.mkdir()
     if not shutil.which("mount") or subprocess.run(["mount", "--bind", project, mounted], check=False).returncode:
         pytest.skip("only root can mount a folder, where it may")
     try:
         assert find_store(str(mounted), str(home)) == str(mounted / ".gitmem")
-        boxes(mounted / ".gitmem").append("memory.md", b"by the mount\n")
+        opened(mounted / ".gitmem").append("memory.md", b"by the mount\n")
     finally:
         subprocess.run(["umount", "--lazy", mounted], check=True)
     assert original.files()["memory.md"] == b"first\nby the mount\n"
 
 
-def test_links_that_are_relative(original, project, context, boxes):
+def test_links_that_are_relative(original, project, context, opened):
     [record] = (project / ".git" / "worktrees").iterdir()
     (project / ".gitmem" / ".git").write_text(f"gitdir: ../.git/worktrees/{record.name}\n")
     (record / "gitdir").write_text("../../../.gitmem/.git\n")
     copy = copied(project)
     Store(str(copy / ".gitmem"), context).acceptance.give(())
-    boxes(copy / ".gitmem").append("memory.md", b"copied\n")
+    opened(copy / ".gitmem").append("memory.md", b"copied\n")
     assert b"copied" not in original.files()["memory.md"]
 
 

@@ -10,7 +10,7 @@ from gitmem.errors import RefusedError
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.store.entrance import original_of, unusable_name
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 from tests.store.test_known_facts import told
 
 ID = "r9ye7b8khcx"
@@ -157,7 +157,7 @@ def test_a_file_among_the_facts_that_never_was_one_is_no_hit(gitmem, rule):  # n
 
 def test_a_broken_fact_is_not_in_the_way_of_a_sync(pair):
     first, second = pair
-    identifier = first.save("Always indent by tabs", MemoryType.RULE)
+    identifier = first.save("Always indent by tabs", MemoryType.RULE).id
     first.sync()
     second.sync()
     [rule] = (second.root / "facts" / "rule").iterdir()
@@ -211,7 +211,7 @@ def test_twins_of_a_remote_become_one_file_with_both_texts_and_the_rest_arrives(
         git_in(ours.root, "add", "-A")
         git_in(ours.root, *BY_HAND)
         git_in(ours.root, "push", "-q", "origin", "gitmem")
-    identifier = theirs.save("meanwhile", MemoryType.NOTE)
+    identifier = theirs.save("meanwhile", MemoryType.NOTE).id
     done = theirs.sync()
     kept = min(first, second)
     assert [path for path in (first, second) if (theirs.root / path).exists()] == [kept]
@@ -234,7 +234,7 @@ def test_what_others_would_refuse_is_not_pushed(pair, what):
         (ours.root / what).write_text("x")
     git_in(ours.root, "add", "-A")
     git_in(ours.root, *BY_HAND)
-    said = theirs.save("meanwhile", MemoryType.NOTE)
+    said = theirs.save("meanwhile", MemoryType.NOTE).id
     theirs.sync()
     with pytest.raises(RefusedError, match="Nothing was pushed"):
         ours.sync()

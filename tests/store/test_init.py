@@ -37,35 +37,35 @@ def init(context):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("place", _OF_A_PROJECT)
-def test_a_second_time_nothing_changes(project, init, boxes, home, place):
+def test_a_second_time_nothing_changes(project, init, opened, home, place):
     first = init(project, place)
-    box = boxes(first.store.root)
-    box.put({"memory.md": b"mine\n"})
-    tip, files, left = box.tip(), box.files(), sorted(str(path) for path in home.rglob("*"))
+    world = opened(first.store.root)
+    world.commit({"memory.md": b"mine\n"})
+    tip, files, left = world.tip, world.files(), sorted(str(path) for path in home.rglob("*"))
     exclude = (project / ".git" / "info" / "exclude").read_bytes()
     inside = [] if place is Place.HOME else [Path(first.store.root)]  # that folder is no project's
     for start in (project, project / "src", *inside):
         again = init(start, place)
         assert (again.new, again.store.root) == (False, first.store.root)
-    assert (box.tip(), box.files()) == (tip, files)
+    assert (world.tip, world.files()) == (tip, files)
     assert (project / ".git" / "info" / "exclude").read_bytes() == exclude
     assert sorted(str(path) for path in home.rglob("*")) == left
-    box.sound()
+    world.sound()
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("bare", ["proj.git", ".bare"])
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
-def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):
+def test_bare_repositories(project, tmp_path, init, opened, bare_git, *, bare, place):
     folder = tmp_path / "layout"
     folder.mkdir()
     bare_git(folder, "clone", "-q", "--bare", str(project), bare)
     bare_git(folder / bare, "worktree", "add", "-q", "--detach", str(folder / "feature"))
     made = init(folder / "feature" / "src", place)
     assert made.store.root == str((folder if bare == ".bare" else folder / bare) / ".gitmem")
-    box = boxes(made.store.root)
-    box.append("memory.md", b"saved\n", scan=True)
-    box.sound()
+    world = opened(made.store.root)
+    world.append("memory.md", b"saved\n", scan=True)
+    world.sound()
     assert bare_git(folder / "feature", "status", "--porcelain") == ""
     assert (folder / bare / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
 
@@ -96,11 +96,11 @@ def test_a_home_that_cannot_be_written_leaves_no_store_behind(project, init, hom
 # At home
 
 
-def test_a_store_at_home(project, init, boxes, home, bare_git):
+def test_a_store_at_home(project, init, opened, home, bare_git):
     exclude = (project / ".git" / "info" / "exclude").read_bytes()
     made = init(project / "src", Place.HOME)
     assert made.store.root == home_store(find_project(str(project), str(home)), str(home))
-    boxes(made.store.root).sound()
+    opened(made.store.root).sound()
     assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
     assert not (project / ".gitmem").exists()
     assert (project / ".git" / "info" / "exclude").read_bytes() == exclude
@@ -108,10 +108,10 @@ def test_a_store_at_home(project, init, boxes, home, bare_git):
 
 
 @pytest.mark.parametrize("order", [(Place.HOME, Place.USER), (Place.USER, Place.HOME)])
-def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init, boxes, home, order):
+def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init, opened, home, order):
     for place in order:
         init(project, place)
-    user = boxes(home / ".gitmem")
+    user = opened(home / ".gitmem")
     assert user.status() == ""
     user.write("memory.md", b"mine\n")
     assert user.settle().notices == ()
@@ -127,26 +127,26 @@ def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init,
 @pytest.mark.parametrize("trailers", ["", "\n\nGitmem-Op: save"])
 @pytest.mark.parametrize("filled", ["nothing", "some files", "all files, no index"])
 @pytest.mark.few(2)
-def test_a_branch_whose_files_were_not_all_checked_out(project, init, boxes, *, trailers, filled):
+def test_a_branch_whose_files_were_not_all_checked_out(project, init, opened, *, trailers, filled):
     """Killed there, no command may take what is missing for removed by hand."""
-    box = boxes(init(project, Place.BRANCH).store.root)
-    root = box.git("rev-list", "--max-parents=0", "HEAD")
-    box.git("reset", "-q", "--soft", root)
+    world = opened(init(project, Place.BRANCH).store.root)
+    root = world.git("rev-list", "--max-parents=0", "HEAD")
+    world.git("reset", "-q", "--soft", root)
     for number in range(4):
-        box.write(f"daily/{number}.md", b"%d\n" % number)
-    box.git("add", "-A")
-    box.git("commit", "-qm", f"all{trailers}")
-    tip, files = box.tip(), box.files()
-    box.store.mark(root)
-    (Path(box.store.repository.layout.git_dir) / "index").unlink()
+        world.write(f"daily/{number}.md", b"%d\n" % number)
+    world.git("add", "-A")
+    world.git("commit", "-qm", f"all{trailers}")
+    tip, files = world.tip, world.files()
+    world.store.mark(root)
+    (Path(world.store.repository.layout.git_dir) / "index").unlink()
     for name in files:
         if filled == "nothing" or (filled == "some files" and name < "daily/2"):
-            (box.root / name).unlink()
-    box.reopen()
-    outcome = box.settle()
+            (world.root / name).unlink()
+    world.reopen()
+    outcome = world.settle()
     assert (outcome.commits, outcome.notices) == ((), ())
-    assert (box.tip(), box.files()) == (tip, files)
-    box.sound()
+    assert (world.tip, world.files()) == (tip, files)
+    world.sound()
 
 
 KILLED = """
@@ -164,7 +164,7 @@ init_store({project!r}, context, Place.{place})
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["PROJECT", "BRANCH"])
-def test_two_at_once(project, boxes, home, place):
+def test_two_at_once(project, opened, home, place):
     code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)
     racers = [
         subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
@@ -177,25 +177,25 @@ def test_two_at_once(project, boxes, home, place):
     for racer in racers:
         racer.communicate()
     assert [racer.returncode for racer in racers] == [0, 0, 0]
-    box = boxes(project / ".gitmem")
-    assert set(box.files()) == FILES
-    assert box.subjects() == ["Set up the store", "Begin a memory"]
-    box.sound()
+    world = opened(project / ".gitmem")
+    assert set(world.files()) == FILES
+    assert world.subjects() == ["Set up the store", "Begin a memory"]
+    world.sound()
 
 
 @root_needed
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
-def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git, place):
+def test_a_project_that_belongs_to_somebody_else(project, init, opened, bare_git, place):
     give(project)
     before = sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*"))
     with pytest.raises(RefusedError, match="belongs to another user"):
         init(project, place)
     assert sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*")) == before
     bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
-    box = boxes(init(project, place).store.root)
-    box.append("memory.md", b"saved\n", scan=True)
+    world = opened(init(project, place).store.root)
+    world.append("memory.md", b"saved\n", scan=True)
     give(project, 0)
-    box.sound()
+    world.sound()
 
 
 @root_needed

@@ -16,8 +16,8 @@ from gitmem.platform.machine import Context, machine_name, now, start_detached
 from gitmem.store import jobs
 from gitmem.store.jobs import Kind, running, turn_of
 from gitmem.store.store import Store
-from tests.cli.commands.project import Runner
-from tests.desk import Recorder
+from tests.agent import Recorder
+from tests.command_line import Runner
 from tests.own_settings import own_settings
 
 

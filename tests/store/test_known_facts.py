@@ -21,13 +21,13 @@ from gitmem.store import known_facts as facts
 from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, read_headers
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 from tests.platform.test_safe_open import Swap
 from tests.web.conftest import Viewer
 
 
-def put(desk, name: str, text: str) -> Path:
-    path = Path(desk.store.root, "facts", name)
+def put(world, name: str, text: str) -> Path:
+    path = Path(world.store.root, "facts", name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -38,55 +38,55 @@ def said(data: bytes, path: str) -> tuple[tuple[str, ...], list[object]] | None:
     return ((path, "a\tb"), [text, ("한", "글")]) if text.startswith("said") else None
 
 
-def headers(desk, **more) -> list[tuple[tuple[str, ...], list[object]]]:
-    return [(header.key, header.load()) for header in read_headers(desk.store, "facts", ["words"], said, **more)]
+def headers(world, **more) -> list[tuple[tuple[str, ...], list[object]]]:
+    return [(header.key, header.load()) for header in read_headers(world.store, "facts", ["words"], said, **more)]
 
 
-def test_what_is_remembered_is_what_was_read(desk):
-    put(desk, "한글 b.md", "said\twith a tab\nand a line")
-    put(desk, "a.md", "said")
-    put(desk, "other.md", "another thing")
+def test_what_is_remembered_is_what_was_read(world):
+    put(world, "한글 b.md", "said\twith a tab\nand a line")
+    put(world, "a.md", "said")
+    put(world, "other.md", "another thing")
     wanted = [
         (("facts/a.md", "a b"), ["said", ("한", "글")]),
         (("facts/한글 b.md", "a b"), ["said\twith a tab\nand a line", ("한", "글")]),
     ]
-    assert headers(desk) == wanted
-    put(desk, "a.md", "said again")
-    assert headers(desk)[0][1][0] == "said again"
+    assert headers(world) == wanted
+    put(world, "a.md", "said again")
+    assert headers(world)[0][1][0] == "said again"
 
 
 @pytest.mark.parametrize("damage", [b"", b"2\nfacts/a.md\t1\t2\t", b"1\nx\n", b"\xff\xfe"])
-def test_a_damaged_cache_is_made_anew(desk, damage):
-    put(desk, "a.md", "said")
-    assert len(headers(desk)) == 1
-    (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").write_bytes(damage)
-    assert len(headers(desk)) == 1
+def test_a_damaged_cache_is_made_anew(world, damage):
+    put(world, "a.md", "said")
+    assert len(headers(world)) == 1
+    (Path(world.store.private) / KNOWN_FOLDER / "facts.tsv").write_bytes(damage)
+    assert len(headers(world)) == 1
 
 
-def test_what_cannot_be_read_now_is_read_the_next_time(desk, monkeypatch):
-    put(desk, "a.md", "said")
+def test_what_cannot_be_read_now_is_read_the_next_time(world, monkeypatch):
+    put(world, "a.md", "said")
 
     def fail(path: str) -> bytes:
         raise OSError(os.strerror(24), path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(desk.store), "read", lambda _, path: fail(path))
-        assert headers(desk) == []
-    assert len(headers(desk)) == 1
+        patch.setattr(type(world.store), "read", lambda _, path: fail(path))
+        assert headers(world) == []
+    assert len(headers(world)) == 1
 
 
-def test_at_most_so_many_are_read_that_are_not_known(desk):
+def test_at_most_so_many_are_read_that_are_not_known(world):
     for number in range(5):
-        put(desk, f"{number}.md", "said")
-    assert [len(headers(desk, most=2)) for _ in range(4)] == [2, 4, 5, 5]
+        put(world, f"{number}.md", "said")
+    assert [len(headers(world, most=2)) for _ in range(4)] == [2, 4, 5, 5]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
-def test_links_are_not_followed(desk, tmp_path):
+def test_links_are_not_followed(world, tmp_path):
     (tmp_path / "outside.md").write_text("said")
-    put(desk, "a.md", "said")
-    os.symlink(tmp_path / "outside.md", Path(desk.store.root, "facts", "b.md"))
-    assert len(headers(desk)) == 1
+    put(world, "a.md", "said")
+    os.symlink(tmp_path / "outside.md", Path(world.store.root, "facts", "b.md"))
+    assert len(headers(world)) == 1
 
 
 @pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
@@ -94,26 +94,26 @@ def test_links_are_not_followed(desk, tmp_path):
     "act",
     [
         headers,
-        lambda desk: read_passage(desk.store, "facts/below/a.md").text,
-        lambda desk: desk.store.glance("facts/below/a.md", 4),
+        lambda world: read_passage(world.store, "facts/below/a.md").text,
+        lambda world: world.store.glance("facts/below/a.md", 4),
     ],
 )
-def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp_path, act):
+def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(world, tmp_path, act):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "a.md").write_text("said outside\n" * 9)
-    put(desk, "first.md", "said")
-    below = put(desk, "below.md", "said").parent / "below"
+    put(world, "first.md", "said")
+    below = put(world, "below.md", "said").parent / "below"
     below.mkdir()
     (below / "a.md").write_text("said inside\n" * 9)
     number, happened = 0, True
     while happened:
         number += 1
-        (Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv").unlink(missing_ok=True)
+        (Path(world.store.private) / KNOWN_FOLDER / "facts.tsv").unlink(missing_ok=True)
         with pytest.MonkeyPatch.context() as patch:
             swap = Swap(patch, below, tmp_path / "outside", number)
             told = None
             with contextlib.suppress(RefusedError, OSError):
-                told = act(desk)
+                told = act(world)
         assert "outside" not in str(told), f"read at call {number}"
         happened = swap.happened
         if happened:
@@ -122,37 +122,37 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp
     assert number > 3
 
 
-def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(desk):
-    put(desk, "large.md", "said " + "x" * (1 << 18))
-    put(desk, "small.md", "said")
-    assert headers(desk, most=9, late=lambda: True) == []
-    assert [key[0] for key, _ in headers(desk, most=9)] == ["facts/small.md"]
-    assert len(headers(desk)) == 2
-    put(desk, "small.md", "said again")
-    assert headers(desk, most=9, late=lambda: True)[1][1][0] == "said", "as it is known, without a look"
+def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(world):
+    put(world, "large.md", "said " + "x" * (1 << 18))
+    put(world, "small.md", "said")
+    assert headers(world, most=9, late=lambda: True) == []
+    assert [key[0] for key, _ in headers(world, most=9)] == ["facts/small.md"]
+    assert len(headers(world)) == 2
+    put(world, "small.md", "said again")
+    assert headers(world, most=9, late=lambda: True)[1][1][0] == "said", "as it is known, without a look"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
-    put(desk, "a.md", "said")
-    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
+def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(world):
+    put(world, "a.md", "said")
+    cache = Path(world.store.private) / KNOWN_FOLDER / "facts.tsv"
     cache.parent.mkdir(exist_ok=True)
     os.mkfifo(cache)
-    assert len(headers(desk)) == 1
+    assert len(headers(world)) == 1
 
 
-def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
+def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(world):
     text = "---\nid: d0000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
-    first = put(desk, "decision/d000000001a-x.md", text.format("01", "We use Redis."))
-    put(desk, "decision/d000000002a-x.md", text.format("02", "We use Go."))
-    facts = known_facts(desk.store)
-    statuses = place_marks(desk.store, facts).statuses
-    assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))
-    assert place_marks(desk.store, known_facts(desk.store)).statuses is statuses
+    first = put(world, "decision/d000000001a-x.md", text.format("01", "We use Redis."))
+    put(world, "decision/d000000002a-x.md", text.format("02", "We use Go."))
+    facts = known_facts(world.store)
+    statuses = place_marks(world.store, facts).statuses
+    assert all(one is other for one, other in zip(facts, known_facts(world.store), strict=True))
+    assert place_marks(world.store, known_facts(world.store)).statuses is statuses
     first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
-    changed = known_facts(desk.store)
+    changed = known_facts(world.store)
     assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
-    assert [place_marks(desk.store, changed).statuses[fact.id].holds for fact in changed] == [False, True]
+    assert [place_marks(world.store, changed).statuses[fact.id].holds for fact in changed] == [False, True]
 
 
 SAID = "The cache is in memory."

@@ -21,8 +21,8 @@ from gitmem.store.layers import store_for_session
 from gitmem.store.remotes import add_remote
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from tests.cli.commands.project import Runner
-from tests.desk import Recorder, desk  # noqa: F401  # a fixture
+from tests.agent import Recorder
+from tests.command_line import Runner
 from tests.mcp.conftest import call_on
 
 SECRET = "The customer Zephyrine leaves in March"
@@ -53,14 +53,14 @@ def objects(git, folder) -> str:
 
 
 @pytest.fixture
-def runner(desk) -> Runner:  # noqa: F811
-    return Runner(Path(desk.store.root).parent, dict(desk.store.context.environ))
+def runner(world) -> Runner:
+    return Runner(Path(world.store.root).parent, dict(world.store.context.environ))
 
 
 @pytest.mark.parametrize("how", ["all", "session", "folder"])
 @pytest.mark.few(1)
-def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path, bare_git, how):  # noqa: F811
-    store = desk.store
+def test_a_private_session_is_in_no_object_that_is_pushed(world, runner, tmp_path, bare_git, how):
+    store = world.store
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
     add_remote(store, "origin", str(remote))
@@ -92,39 +92,39 @@ def test_a_private_session_is_in_no_object_that_is_pushed(desk, runner, tmp_path
         add_remote(private, "origin", str(remote))
 
 
-def test_nothing_of_a_pause_is_recorded(desk, tmp_path, bare_git):  # noqa: F811
-    layers.pause(desk.store, None)
-    session(desk.store, tmp_path, "s-paused", SECRET)
-    assert HookSpool(desk.store.private).names() == []
-    desk.clock.now += timedelta(hours=2)
-    assert layers.resume(desk.store)
-    assert not layers.resume(desk.store)
-    assert "Zephyrine" not in objects(bare_git, desk.store.root)
+def test_nothing_of_a_pause_is_recorded(world, tmp_path, bare_git):
+    layers.pause(world.store, None)
+    session(world.store, tmp_path, "s-paused", SECRET)
+    assert HookSpool(world.store.private).names() == []
+    world.clock.now += timedelta(hours=2)
+    assert layers.resume(world.store)
+    assert not layers.resume(world.store)
+    assert "Zephyrine" not in objects(bare_git, world.store.root)
 
 
-def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
-    layers.pause(desk.store, None)
+def test_a_pause_is_said_where_recording_is(world, runner):
+    layers.pause(world.store, None)
     assert json.loads(runner("status", "--json")[1])["paused"] is True
-    assert sign_of_use(desk.store, (), "", recorded=True).endswith("; paused; 'gitmem resume' records again")
-    layers.resume(desk.store)
-    assert sign_of_use(desk.store, (), "", recorded=True).endswith("; recording")
+    assert sign_of_use(world.store, (), "", recorded=True).endswith("; paused; 'gitmem resume' records again")
+    layers.resume(world.store)
+    assert sign_of_use(world.store, (), "", recorded=True).endswith("; recording")
 
 
-def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(desk):  # noqa: F811
+def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(world):
     prompt = {"session_id": "later", "prompt": "Which account deploys the billing service to the staging cluster?"}
-    assert help_for(desk.store, PROMPT, prompt) == ""
-    private = store_for_session(desk.store, "", private=True)
+    assert help_for(world.store, PROMPT, prompt) == ""
+    private = store_for_session(world.store, "", private=True)
     text = "The billing service is deployed to the staging cluster by the account zebra."
-    save(private, Save(make_id(1, bytes(10)), desk.store.context.clock(), text, MemoryType.NOTE))
-    assert "zebra" in help_for(desk.store, PROMPT, prompt)
-    assert help_for(desk.store, PROMPT, prompt) == "", "a session is told it once"
+    save(private, Save(make_id(1, bytes(10)), world.store.context.clock(), text, MemoryType.NOTE))
+    assert "zebra" in help_for(world.store, PROMPT, prompt)
+    assert help_for(world.store, PROMPT, prompt) == "", "a session is told it once"
 
 
 @pytest.mark.parametrize("value, expected", [("0", False), ("1", True)])
-def test_an_agent_whose_environment_says_so_has_private_sessions(desk, value, expected):  # noqa: F811
-    root = str(Path(desk.store.root).parent)
+def test_an_agent_whose_environment_says_so_has_private_sessions(world, value, expected):
+    root = str(Path(world.store.root).parent)
     payload = {"hook_event_name": "SessionStart", "session_id": "by-environment", "cwd": root, "source": "startup"}
     command = [sys.executable, "-m", "gitmem", "hook", "claude"]
-    environ = {**desk.store.context.environ, "GITMEM_PRIVATE": value}
+    environ = {**world.store.context.environ, "GITMEM_PRIVATE": value}
     subprocess.run(command, cwd=root, env=environ, input=json.dumps(payload).encode(), check=True, timeout=60)
-    assert layers.is_private(desk.store, "by-environment") is expected
+    assert layers.is_private(world.store, "by-environment") is expected

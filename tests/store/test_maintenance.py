@@ -16,8 +16,8 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import ABANDONED_SECONDS, is_due, maintain
 from gitmem.store.store import MAX_PACKS
 from gitmem.store.transact import transact
-from tests.boxes import Box
 from tests.own_settings import own_file
+from tests.world import World
 
 STEPS = 3
 
@@ -33,7 +33,7 @@ def remember(store, text):
     return saved
 
 
-class Grown(Box):
+class Grown(World):
     """A store of some age."""
 
     @property
@@ -63,7 +63,7 @@ def template(tmp_path_factory):
 @pytest.fixture
 def grown(template, tmp_path, bare_git):
     shutil.copytree(template, tmp_path / ".gitmem")
-    grown = Grown(tmp_path / ".gitmem", context(), bare_git)
+    grown = Grown(tmp_path / ".gitmem", context()).accept()
     grown.git("update-index", "-q", "--refresh")
     return grown
 

@@ -13,8 +13,8 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote, remotes
 from gitmem.store.store import Store
 from tests.conftest import RunsGit
-from tests.store.machines import sync_store
 from tests.store.servers import password_server
+from tests.world import sync_store
 
 
 @pytest.fixture

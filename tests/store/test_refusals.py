@@ -16,9 +16,9 @@ from gitmem.git.address import Remote
 from gitmem.git.refusals import explain_fetch
 from gitmem.store.remotes import add_remote, find_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
-from tests.cli.commands.project import Runner
-from tests.store.machines import Machine, converge
+from tests.command_line import Runner
 from tests.store.servers import gitolite, nginx, program, sshd
+from tests.world import Machine, converge
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
 

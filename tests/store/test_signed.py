@@ -20,7 +20,7 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.retries import Options
 from tests.copies import accept
 from tests.own_settings import own_settings
-from tests.store.machines import Machine, converge
+from tests.world import Machine, converge
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 SIGNED = "remote:\n  trust: signed\n"
@@ -69,9 +69,9 @@ def one_signs(pair: tuple[Machine, Machine], signing: Callable[..., Machine]) ->
 @pytest.mark.slow
 def test_signed_memory_reaches_both_machines(both_sign):
     first, second = both_sign
-    one = first.save("of the laptop")
+    one = first.save("of the laptop").id
     first.sync()
-    two = second.save("of the desktop")
+    two = second.save("of the desktop").id
     second.sync()
     first.sync()
     assert first.tip == second.tip
@@ -115,7 +115,7 @@ def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark):
 def test_without_a_key_nothing_is_pushed(pair, signing):
     first, second = signing(pair[0]), pair[1]
     os.remove(os.path.join(first.context.home, "key"))
-    one = first.save("of the laptop")
+    one = first.save("of the laptop").id
     with pytest.raises(GitmemError, match="could not sign"):
         first.sync()
     assert one in first.entries()
@@ -222,7 +222,7 @@ def test_what_nobody_signed_is_left_in_the_inbox(one_signs):
     first, second = one_signs
     second.save("of the desktop")
     second.git("push", "-q", "origin", f"HEAD:{INBOX}/desktop-{second.tip[:12]}")
-    one = first.save("of the laptop")
+    one = first.save("of the laptop").id
     done = first.sync()
     assert first.entries() == [one]
     assert any("was left there" in notice and NOBODY in notice for notice in done.notices)
@@ -258,7 +258,7 @@ def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(one_sign
 
 def test_a_backup_of_ones_own_can_be_restored(pair, signing, tmp_path):
     first = signing(pair[0])
-    one = first.save("of the laptop")
+    one = first.save("of the laptop").id
     back_up(first.store, str(tmp_path / "b"), transcripts=False)
     (tmp_path / "another").mkdir()
     store = restore_into(str(tmp_path / "another"), first.context, Place.PROJECT, str(tmp_path / "b"), Options())
@@ -270,7 +270,7 @@ def test_what_git_shows_of_signatures_by_the_user_s_wish_changes_nothing(both_si
     first, second = both_sign
     config = Path(first.context.home, ".gitconfig")
     config.write_text(f"{config.read_text()}[log]\n\tshowSignature = true\n", encoding="utf-8")
-    two = second.save("of the desktop")
+    two = second.save("of the desktop").id
     second.sync()
     first.sync()
     assert two in first.entries()
@@ -291,7 +291,7 @@ def test_a_key_of_gpg_counts_as_the_user_trusts_it(both_sign, tmp_path):
             f"[user]\n\tname = {machine.name}\n\temail = {machine.name}@example.org\n", encoding="utf-8"
         )
         machine.reopen()
-    two = second.save("of the desktop")
+    two = second.save("of the desktop").id
     second.sync()
     assert "BEGIN PGP SIGNATURE" in second.git("cat-file", "commit", "HEAD")
     with pytest.raises(RefusedError, match=NOBODY):

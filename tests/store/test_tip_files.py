@@ -30,8 +30,8 @@ DOORS = {
 }
 
 
-def reopened(desk) -> Store:
-    return Store(desk.store.root, desk.store.context)
+def reopened(world) -> Store:
+    return Store(world.store.root, world.store.context)
 
 
 @pytest.mark.few(1)
@@ -43,24 +43,24 @@ def reopened(desk) -> Store:
         ("merge other", "merge --abort"),
     ],
 )
-def test_every_door_reads_the_tip_while_something_else_is_checked_out(desk, bare_git, begin, end):
-    git = lambda *words: bare_git(Path(desk.store.root), *words)  # noqa: E731
-    save(desk.store, desk.save(OLD, MemoryType.DECISION))
+def test_every_door_reads_the_tip_while_something_else_is_checked_out(world, bare_git, begin, end):
+    git = lambda *words: bare_git(Path(world.store.root), *words)  # noqa: E731
+    world.save(OLD, MemoryType.DECISION)
     git("switch", "-q", "-c", "other")
-    memory = Path(desk.store.root, "memory.md")
+    memory = Path(world.store.root, "memory.md")
     memory.write_text("theirs\n", "utf-8")
     git("commit", "-qam", "theirs")
     git("switch", "-q", "gitmem")
-    save(reopened(desk), desk.save(NEW, MemoryType.DECISION))
-    before = {door: read(reopened(desk)) for door, read in DOORS.items()}
+    save(reopened(world), world.event(NEW, MemoryType.DECISION))
+    before = {door: read(reopened(world)) for door, read in DOORS.items()}
     assert [door for door, text in before.items() if "NATS" not in text] == []
     with contextlib.suppress(Exception):  # a conflict
         git(*begin.split())
     if begin.startswith("bisect"):
         git("checkout", "-q", "HEAD~1")
     assert "NATS" not in memory.read_text("utf-8") or "<<<<" in memory.read_text("utf-8")
-    texts = {door: read(reopened(desk)) for door, read in DOORS.items()}
+    texts = {door: read(reopened(world)) for door, read in DOORS.items()}
     assert [door for door, text in texts.items() if "NATS" not in text or "<<<<" in text] == []
     git(*end.split())
-    save(reopened(desk), desk.save("The importer runs nightly", MemoryType.DECISION))
-    assert not Path(desk.store.private, FOLDER).exists()
+    save(reopened(world), world.event("The importer runs nightly", MemoryType.DECISION))
+    assert not Path(world.store.private, FOLDER).exists()

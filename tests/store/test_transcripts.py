@@ -21,42 +21,42 @@ from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, forget_transcripts, put, read, ref_name_of, sessions
-from tests.boxes import Box
 from tests.copies import new_repository
 from tests.own_settings import own_settings
+from tests.world import World
 
 
-def _fill(box: Box) -> None:
+def _fill(world: World) -> None:
     for month in (1, 2, 3):
         lines = ['{"role": "user", "text": "said in month %d, %d"}' % (month, number) for number in range(50)]  # noqa: UP031
-        put(box.store, f"session-{month}", datetime(2026, month, 5, tzinfo=UTC), lines)
-    box.put({"memory.md": b"# Memory\n"})
+        put(world.store, f"session-{month}", datetime(2026, month, 5, tzinfo=UTC), lines)
+    world.commit({"memory.md": b"# Memory\n"})
 
 
-def _holds(box: Box, text: bytes) -> bool:
-    return any(text in data for _, data in every_object(box.store.repository.git))
+def _holds(world: World, text: bytes) -> bool:
+    return any(text in data for _, data in every_object(world.store.repository.git))
 
 
-def test_all_transcripts_are_forgotten_and_nothing_else(box: Box):
-    _fill(box)
-    tip = box.tip()
-    planned = forget_transcripts(box.store, dry_run=True)
+def test_all_transcripts_are_forgotten_and_nothing_else(world: World):
+    _fill(world)
+    tip = world.tip
+    planned = forget_transcripts(world.store, dry_run=True)
     assert (planned.sessions, planned.kept) == (3, 0)
-    assert len(sessions(box.store)) == 3
-    done = forget_transcripts(box.store)
+    assert len(sessions(world.store)) == 3
+    done = forget_transcripts(world.store)
     assert done.freed > 0
-    assert sessions(box.store) == []
-    assert not _holds(box, b"said in month")
-    assert box.tip() == tip
-    box.sound()
-    put(box.store, "session-4", datetime(2026, 4, 5, tzinfo=UTC), ["{}"])
-    assert len(sessions(box.store)) == 1
+    assert sessions(world.store) == []
+    assert not _holds(world, b"said in month")
+    assert world.tip == tip
+    world.sound()
+    put(world.store, "session-4", datetime(2026, 4, 5, tzinfo=UTC), ["{}"])
+    assert len(sessions(world.store)) == 1
 
 
-def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(box: Box):
+def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(world: World):
     """Within a second the same transcript makes the same pack; a killed fast-import leaves its `.keep`."""
     at = datetime(2026, 1, 5, tzinfo=UTC)
-    store = Store(box.store.root, box.store.context._replace(clock=lambda: at))
+    store = Store(world.store.root, world.store.context._replace(clock=lambda: at))
     said = "session-1", at, ['{"role": "user", "text": "said"}']
     packs = Path(store.repository.layout.common_dir, "objects", "pack")
     before = set(packs.glob("*.pack"))
@@ -70,19 +70,19 @@ def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(box: Box):
     assert put(store, *said) == commit
 
 
-def test_only_the_older_ones_are_forgotten(box: Box):
-    _fill(box)
-    done = forget_transcripts(box.store, datetime(2026, 3, 1, tzinfo=UTC))
+def test_only_the_older_ones_are_forgotten(world: World):
+    _fill(world)
+    done = forget_transcripts(world.store, datetime(2026, 3, 1, tzinfo=UTC))
     assert (done.sessions, done.kept) == (2, 1)
-    assert read(box.store, "session-3") is not None
-    assert not _holds(box, b"said in month 1")
-    assert not _holds(box, b"said in month 2")
-    box.sound()
-    assert forget_transcripts(box.store, datetime(2026, 3, 1, tzinfo=UTC)).sessions == 0
+    assert read(world.store, "session-3") is not None
+    assert not _holds(world, b"said in month 1")
+    assert not _holds(world, b"said in month 2")
+    world.sound()
+    assert forget_transcripts(world.store, datetime(2026, 3, 1, tzinfo=UTC)).sessions == 0
 
 
-def test_a_transcript_that_comes_before_the_lock_is_held_stays(box: Box, monkeypatch):
-    _fill(box)
+def test_a_transcript_that_comes_before_the_lock_is_held_stays(world: World, monkeypatch):
+    _fill(world)
     real = Store.lock
 
     def late(store, purpose):
@@ -91,17 +91,17 @@ def test_a_transcript_that_comes_before_the_lock_is_held_stays(box: Box, monkeyp
         return real(store, purpose)
 
     monkeypatch.setattr(Store, "lock", late)
-    done = forget_transcripts(box.store, datetime(2026, 4, 1, tzinfo=UTC))
+    done = forget_transcripts(world.store, datetime(2026, 4, 1, tzinfo=UTC))
     assert (done.sessions, done.kept) == (3, 1)
-    assert [one.session for one in sessions(box.store)] == ["late"]
+    assert [one.session for one in sessions(world.store)] == ["late"]
 
 
-def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):
-    _fill(box)
-    own_settings(box.context, "sync:\n  transcripts: true\n")
-    box.git("config", "remote.origin.url", "/nowhere")
+def test_what_is_synced_is_not_forgotten_only_to_come_back(world: World):
+    _fill(world)
+    own_settings(world.context, "sync:\n  transcripts: true\n")
+    world.git("config", "remote.origin.url", "/nowhere")
     with pytest.raises(RefusedError, match="bring them back"):
-        forget_transcripts(box.reopen())
+        forget_transcripts(world.reopen())
 
 
 BEGAN = datetime.now(UTC)

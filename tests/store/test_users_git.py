@@ -35,29 +35,29 @@ ACTS = {
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("acts, memory, below", ACTS.values(), ids=ACTS)
-def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
+def test_a_save_builds_on_what_the_user_did_with_git(world, acts, memory, below):
     for act in acts:
         if isinstance(act, dict):
-            box.put(act)
+            world.commit(act)
         elif isinstance(act, bytes):
-            box.write("memory.md", act)
+            world.write("memory.md", act)
         else:
-            box.git(*act.split())
-    box.append("memory.md", b"saved\n", scan=True)
-    assert box.subjects()[:2] == ["append", below]
-    assert box.files()["memory.md"] == memory + b"saved\n"
-    box.sound()
+            world.git(*act.split())
+    world.append("memory.md", b"saved\n", scan=True)
+    assert world.subjects()[:2] == ["append", below]
+    assert world.files()["memory.md"] == memory + b"saved\n"
+    world.sound()
 
 
-def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(box):
+def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(world):
     """Else the user's next plain commit would take memory back."""
-    box.put({"memory.md": b"one\n", "x.md": b"x\n"})
-    stale = box.git("rev-parse", "HEAD~1:memory.md")
-    box.git("update-index", "--cacheinfo", f"100644,{stale},memory.md")
-    box.git("rm", "-q", "--cached", "x.md")
-    assert box.status() != ""
-    assert box.settle().commits == ()
-    box.sound()
+    world.commit({"memory.md": b"one\n", "x.md": b"x\n"})
+    stale = world.git("rev-parse", "HEAD~1:memory.md")
+    world.git("update-index", "--cacheinfo", f"100644,{stale},memory.md")
+    world.git("rm", "-q", "--cached", "x.md")
+    assert world.status() != ""
+    assert world.settle().commits == ()
+    world.sound()
 
 
 # Operations of the user's that are unfinished
@@ -76,47 +76,47 @@ def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(box):
     ],
 )
 @pytest.mark.few(3)
-def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(box, begin, end):
-    box.git("config", "merge.gitmem.driver", "false")  # it would leave nothing to be finished
-    box.put({"memory.md": b"one\n"})
-    box.git("switch", "-q", "-c", "other")
-    box.write("memory.md", b"theirs\n")
-    box.git("commit", "-qam", "theirs")
-    box.git("switch", "-q", "gitmem")
-    box.put({"memory.md": b"two\n"})
-    box.put({"memory.md": b"three\n"})
+def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(world, begin, end):
+    world.git("config", "merge.gitmem.driver", "false")  # it would leave nothing to be finished
+    world.commit({"memory.md": b"one\n"})
+    world.git("switch", "-q", "-c", "other")
+    world.write("memory.md", b"theirs\n")
+    world.git("commit", "-qam", "theirs")
+    world.git("switch", "-q", "gitmem")
+    world.commit({"memory.md": b"two\n"})
+    world.commit({"memory.md": b"three\n"})
     with contextlib.suppress(AssertionError):  # a conflict
-        box.git(*begin.split())
-    box.store.spool.deliver({"waits": True})
-    before, tip = box.files(), box.tip()
+        world.git(*begin.split())
+    world.store.spool.deliver({"waits": True})
+    before, tip = world.files(), world.tip
     for scan in (False, True):
         with pytest.raises(UnfinishedError) as caught:
-            box.put({"new.md": b"x"}, scan=scan)
+            world.commit({"new.md": b"x"}, scan=scan)
         assert caught.value.exit_code == 7
         assert caught.value.remedy
-    assert (box.files(), box.tip()) == (before, tip)
-    assert len(box.store.spool.names()) == 1
-    box.git(*end.split())
-    box.put({"new.md": b"x"}, scan=True)
-    assert box.files()["memory.md"] == b"three\n"
-    box.sound()
+    assert (world.files(), world.tip) == (before, tip)
+    assert len(world.store.spool.names()) == 1
+    world.git(*end.split())
+    world.commit({"new.md": b"x"}, scan=True)
+    assert world.files()["memory.md"] == b"three\n"
+    world.sound()
 
 
-def test_an_operation_that_begins_while_one_waits_for_the_lock(box):
-    lock = box.store.lock("somebody else").acquire(5)
+def test_an_operation_that_begins_while_one_waits_for_the_lock(world):
+    lock = world.store.lock("somebody else").acquire(5)
     failed = []
 
     def wait() -> None:
         try:
-            box.put({"new.md": b"x"})
+            world.commit({"new.md": b"x"})
         except UnfinishedError as error:
             failed.append(error)
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    box.git("checkout", "-q", "--detach")
+    world.git("checkout", "-q", "--detach")
     time.sleep(0.2)
     lock.release()
     waiter.join()
     assert len(failed) == 1
-    assert "new.md" not in box.files()
+    assert "new.md" not in world.files()

@@ -13,11 +13,11 @@ from gitmem.sync import sync as transcripts
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.retries import Options
 from gitmem.sync.sync import sync_remote
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 from tests.conftest import RunsGit
 from tests.started import session_start
-from tests.store.machines import LISTED, QUICK, Machine, converge
 from tests.store.servers import NO_LIMIT, Relay, git_daemon, serve
+from tests.world import LISTED, QUICK, Machine, converge
 
 _PART = 60_000  # bytes
 _SESSIONS = 12
@@ -166,8 +166,8 @@ def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(  # noqa: PLR09
     run = Runner(project, environ)
     assert "fact 2" in run("search", "fact")[1], "before anybody accepted it"
     assert run("trust", answer="y\n")[0] == 0
-    third = Machine(project / ".gitmem", "phone", first.context, bare_git)
-    saved = third.save("of the one that lacks history")
+    third = Machine(project / ".gitmem", "phone", first.context)
+    saved = third.save("of the one that lacks history").id
     assert "of the one that lacks history" in session_start(third.store, [], None, [])
     first.save("of the laptop, meanwhile")
     first.sync()

@@ -14,21 +14,21 @@ from tests.started import session_start
 
 
 @pytest.fixture
-def configured(box, tmp_path):
+def configured(world, tmp_path):
     """Give a function that configures when a store with a remote is synced, and returns the store."""
 
     def configure(auto: str, minutes: int = 15):
-        if not box.store.has_remotes():
-            add_remote(box.store, "origin", str(tmp_path / "remote.git"))
+        if not world.store.has_remotes():
+            add_remote(world.store, "origin", str(tmp_path / "remote.git"))
         text = f"sync:\n  auto: '{auto}'\n  minutes: {minutes}\n"
-        own_settings(box.context, text)
-        return box.reopen()
+        own_settings(world.context, text)
+        return world.reopen()
 
     return configure
 
 
-def test_without_a_remote_no_sync_is_due(box):
-    assert not is_due(box.store, session=True)
+def test_without_a_remote_no_sync_is_due(world):
+    assert not is_due(world.store, session=True)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_failure_is_told_at_the_next_start_and_forgotten_when_it_works_again(c
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"remotes": {"a": {"tried": "x"}}}', '{"remotes": 5}', "[" * 5000])
-def test_records_that_cannot_be_read_are_none(box, text):
-    Path(box.store.private).mkdir(exist_ok=True)
-    Path(box.store.private, "sync.json").write_text(text)
-    assert read_records(box.store.private) == {}
+def test_records_that_cannot_be_read_are_none(world, text):
+    Path(world.store.private).mkdir(exist_ok=True)
+    Path(world.store.private, "sync.json").write_text(text)
+    assert read_records(world.store.private) == {}

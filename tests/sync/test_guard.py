@@ -21,7 +21,7 @@ from gitmem.store.transcripts import REF, put, read, tips
 from gitmem.sync.guard import Accept
 from gitmem.sync.sync import REMOTE_REF
 from tests.conftest import RunsGit
-from tests.store.machines import NOON, Machine, converge, make_pair
+from tests.world import NOON, Machine, converge, make_pair
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def stranger(tmp_path: Path, context: Context, bare_git: RunsGit, remote: Path) 
     root.mkdir()
     made = init_store(str(root), context._replace(clock=lambda: NOON), Place.PROJECT).store
     add_remote(made, "origin", str(remote))
-    return Machine(Path(made.root), "stranger", context, bare_git)
+    return Machine(Path(made.root), "stranger", context)
 
 
 def test_another_projects_memory_is_not_merged_unasked(machine, stranger, remote, bare_git):

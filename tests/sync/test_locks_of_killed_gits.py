@@ -8,7 +8,7 @@ import pytest
 from gitmem.health.doctor import check_locks
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import maintain
-from tests.store.machines import converge
+from tests.world import converge
 
 PLACES = (
     "HEAD",

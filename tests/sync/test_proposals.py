@@ -23,8 +23,8 @@ from gitmem.store.transact import transact
 from gitmem.sync import proposals
 from gitmem.sync.proposals import CiFinding, examine, open_for_ci, sarif
 from tests.conftest import RunsGit
-from tests.store.machines import Machine
 from tests.store.servers import gitolite, nginx
+from tests.world import Machine
 
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 UV = make_fact(FactKind.DECISION, "Use uv for packages.", AT)

@@ -17,7 +17,7 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.retries import Chance, SyncStep
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
-from tests.store.machines import Machine, converge
+from tests.world import Machine, converge
 
 
 def test_both_machines_make_the_same_merge_commit(pair, tmp_path, bare_git):
@@ -50,7 +50,7 @@ def test_what_is_saved_or_edited_while_it_is_synced_is_kept(pair, by_hand):
         if step == SyncStep.FILES and not done:
             if by_hand:
                 second.write("memory.md", f"{second.read('memory.md')}\nmeanwhile\n")
-            done.append(by_hand or second.save("meanwhile"))
+            done.append(by_hand or second.save("meanwhile").id)
 
     second.save("two")
     second.sync(progress=interrupt)
@@ -78,14 +78,14 @@ def _beaten(first: Machine, second: Machine, **options: object) -> Synced:
 @pytest.mark.slow
 def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(pair, remote, bare_git):
     first, second = pair
-    kept = {first.save(f"The oven of bakery {number} needs an hour.") for number in range(9)}
+    kept = {first.save(f"The oven of bakery {number} needs an hour.").id for number in range(9)}
     converge(*pair)
     empty = first.git("mktree", "--missing", stdin=b"").strip()
     removal = first.git("commit-tree", empty, "-p", "HEAD", "-m", "x").strip()
     first.git("push", "-q", str(remote), f"{removal}:refs/gitmem/inbox/evil-000000000001")
     done = second.sync()
     assert "would remove much" in " ".join(done.notices)
-    two = second.save("two")
+    two = second.save("two").id
     assert "would remove much" not in " ".join(second.sync().notices), "named once, then skipped"
     first.sync()
     assert {*kept, two} <= {*first.entries()}
@@ -218,7 +218,7 @@ def test_a_sync_starts_few_processes(pair, git_starts):
 
 def test_a_remote_that_takes_nothing_still_gives(pair, remote):
     first, second = pair
-    one = first.save("one")
+    one = first.save("one").id
     first.sync()
     hook = remote / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)

@@ -22,8 +22,8 @@ from gitmem.sync.retries import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
-from tests.store.machines import LISTED, Machine, converge
 from tests.store.servers import KINDS, s3, serve
+from tests.world import LISTED, Machine, converge
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -63,7 +63,7 @@ def team(  # noqa: PLR0917
             one = machine(name, url=address)
             one.git("config", "user.name", name.title())
             one.git("config", "user.email", f"{name}@example.org")
-            machines.append(Machine(one.root, name, one.context, one._git))
+            machines.append(Machine(one.root, name, one.context))
         yield Team(machines, address, folder, environ)
 
 
@@ -100,7 +100,7 @@ def test_both_hold_what_both_saved_also_what_lay_in_the_inbox(team, bare_git):
 
     def lose(step: str) -> None:
         if step == SyncStep.PUSH and len(beaten) < most:
-            beaten.append(ada.save("pushed first"))
+            beaten.append(ada.save("pushed first").id)
             ada.sync()
 
     most = 1
@@ -109,7 +109,7 @@ def test_both_hold_what_both_saved_also_what_lay_in_the_inbox(team, bare_git):
         "a lost race is told from a refusal by the words of this server"
     )
     most = 4
-    late = ben.save("left in the inbox")
+    late = ben.save("left in the inbox").id
     assert "in the inbox of origin" in ben.sync(progress=lose, chance=UNHURRIED).notices[-1]
     assert len(team.refs(bare_git, "refs/gitmem/inbox/*")) == 1
     ada.sync()

@@ -10,8 +10,8 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.remotes import find_remote
 from gitmem.sync.retries import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
-from tests.store.machines import Machine
 from tests.store.servers import password_server
+from tests.world import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 

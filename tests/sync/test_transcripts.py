@@ -13,7 +13,7 @@ from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, tips
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.retries import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
-from tests.store.machines import QUICK, Machine
+from tests.world import QUICK, Machine
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 PEOPLE = ("ada", "ben", "cleo")
@@ -31,7 +31,7 @@ def belong(one: Machine, name: str) -> Machine:
     """Have a machine be a user's."""
     one.git("config", "user.name", name.title())
     one.git("config", "user.email", address(name))
-    return type(one)(one.root, one.name, one.context, one._git).like(one)
+    return type(one)(one.root, one.name, one.context).like(one)
 
 
 def exchange(*machines: Machine) -> None:

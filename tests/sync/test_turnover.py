@@ -10,7 +10,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.errors import RefusedError
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.store.known_facts import known_facts
-from tests.store.machines import Machine
+from tests.world import Machine
 
 MANY = 100  # rounds, after which memory.md was full once
 ROTATES_SOON = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\nmaintenance:\n  automatic: false\n"

@@ -20,12 +20,12 @@ from gitmem.store.layers import store_for_session
 from gitmem.tell.advice import AdviceKind, Complexity, as_text
 from gitmem.tell.guide import guide
 from gitmem.tell.outcome_counts import judge
-from tests.desk import given_texts
+from tests.agent import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
 
-def exchanges(desk) -> None:
+def exchanges(world) -> None:
     """Have much that nobody asks for, so that words tell one memory from another, and an exchange like the task."""
     others = "\n".join(
         f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
@@ -33,45 +33,45 @@ def exchanges(desk) -> None:
         for n in range(30)
     )
     request = "- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x"
-    path = Path(desk.store.root, "daily/2026/11/2026-11-20.md")
+    path = Path(world.store.root, "daily/2026/11/2026-11-20.md")
     path.parent.mkdir(parents=True)
     path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
 
 
-def test_a_task_is_told_what_was_decided_of_it_and_no_exchange_that_repeats_it(desk):
-    exchanges(desk)
-    save(desk.store, desk.save("Each importer retries thrice, with backoff.", MemoryType.DECISION))
-    found = guide(desk.store, "Let the importer retry with backoff")
+def test_a_task_is_told_what_was_decided_of_it_and_no_exchange_that_repeats_it(world):
+    exchanges(world)
+    world.save("Each importer retries thrice, with backoff.", MemoryType.DECISION)
+    found = guide(world.store, "Let the importer retry with backoff")
     [line] = found.lines
     assert (line.part, line.text) == (AdviceKind.APPROACH, "Decision: Each importer retries thrice, with backoff.")
     assert 0 < found.confidence <= 1
     assert "What was done and decided:\n- " in as_text(found)
-    assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", line.sources)]
+    assert [(one.how, one.ids) for one in given_texts(world.store.private)] == [("guide", line.sources)]
 
 
-def test_an_error_is_told_what_fixed_it_and_what_did_not(desk):
+def test_an_error_is_told_what_fixed_it_and_what_did_not(world):
     for number, (fix, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
-        at = desk.clock.now + timedelta(days=number)
+        at = world.clock.now + timedelta(days=number)
         failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q" if fix else "", fix)
         turn = Turn(f"s-{number}", "claude-code", "t", at, at, command, "Done.", (), (failure,), closed=True)
-        learn_bugs(desk.store, f"s-{number}", "claude-code", [turn])
-    found = guide(desk.store, "", error=ERROR)
+        learn_bugs(world.store, f"s-{number}", "claude-code", [turn])
+    found = guide(world.store, "", error=ERROR)
     assert found.lines[0].part is AdviceKind.TRY
     assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
     assert 'was fixed by: "`uv sync`"' in found.lines[0].text
     assert found.lines[0].sources[0].startswith("b")
     assert "\n  Seen 2 times" in as_text(found), "below its bullet"
     assert as_text(found).count(found.lines[0].sources[0]) == 1
-    judge(desk.store, found.lines[0].sources[0], helped=False)
-    assert guide(desk.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
+    judge(world.store, found.lines[0].sources[0], helped=False)
+    assert guide(world.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
 
 
-def test_what_the_running_session_supposes_comes_first(desk):
-    exchanges(desk)
-    at = desk.clock.now.isoformat()
-    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Add retries", at))
-    change_working(desk.store, "s-9", lambda memory: suppose(memory, "The server closes idle connections", 0.6))
-    found = guide(desk.store, "Add retries to the JSON importer", session="s-9")
+def test_what_the_running_session_supposes_comes_first(world):
+    exchanges(world)
+    at = world.clock.now.isoformat()
+    change_working(world.store, "s-9", lambda memory: start_task(memory, "Add retries", at))
+    change_working(world.store, "s-9", lambda memory: suppose(memory, "The server closes idle connections", 0.6))
+    found = guide(world.store, "Add retries to the JSON importer", session="s-9")
     assert found.lines[0].text == "Open: The server closes idle connections"
     assert (found.lines[0].sources, found.lines[0].confidence) == (("s-9/h1",), 0.6)
 
@@ -85,15 +85,15 @@ def episode(number: int, outcome: Outcome, **more) -> Episode:
     )
 
 
-def remember(desk, *episodes: Episode) -> None:
+def remember(world, *episodes: Episode) -> None:
     for one in episodes:
-        path = Path(desk.store.root, episode_path(one))
+        path = Path(world.store.root, episode_path(one))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(one))
 
 
-def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
-    exchanges(desk)
+def test_episodes_say_what_was_done_what_helped_and_what_did_not(world):
+    exchanges(world)
     good = episode(
         2,
         Outcome.SUCCESS,
@@ -104,8 +104,8 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
         changes=("No, use the library's retries",),
     )
     bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
-    remember(desk, good, bad)
-    found = guide(desk.store, "Add retries to the CSV importer of prices")
+    remember(world, good, bad)
+    found = guide(world.store, "Add retries to the CSV importer of prices")
     told = {part: [(line.text, line.sources) for line in found.lines if line.part is part] for part in AdviceKind}
     assert (f"{good.task} (success): The CSV importer retries thrice. Steps: Wrap the request", (good.id,)) in told[
         AdviceKind.APPROACH
@@ -116,8 +116,8 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
     assert ("The mirror of prices is slow at night", (good.id,)) in told[AdviceKind.CHALLENGE]
     redirected = "The user then redirected the work: No, use the library's retries"
     assert (redirected, (good.id,)) in told[AdviceKind.CHALLENGE]
-    assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
-    assert guide(desk.store, "Paint the garden fence").lines == ()
+    assert {good.id, bad.id} <= set(given_texts(world.store.private)[0].ids)
+    assert guide(world.store, "Paint the garden fence").lines == ()
 
 
 KNOWLEDGE = {
@@ -127,18 +127,18 @@ KNOWLEDGE = {
 
 
 @pytest.fixture
-def project(desk):
+def project(world):
     """Give a store that knows its project: hotspots, what changes together, commands."""
     for kind, lines in KNOWLEDGE.items():
-        path = Path(desk.store.root, kind.path)
+        path = Path(world.store.root, kind.path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_knowledge(Knowledge(kind, lines, confidence=0.8), None, desk.clock.now))
+        path.write_bytes(render_knowledge(Knowledge(kind, lines, confidence=0.8), None, world.clock.now))
     for number, failed in enumerate((False, False, True, False)):
         runs = (Run("make test", "", failed),) if number < 3 else (Run("make lint", "", failed),)
-        at = desk.clock.now + timedelta(days=number)
+        at = world.clock.now + timedelta(days=number)
         turn = Turn(f"s-{number}", "h", "t", at, at, "Run it", "Done.", runs=runs, closed=True)
-        learn_commands(desk.store, f"s-{number}", "h", [turn])
-    return desk
+        learn_commands(world.store, f"s-{number}", "h", [turn])
+    return world
 
 
 def parts(found) -> set[tuple[AdviceKind, str, str]]:
@@ -153,12 +153,12 @@ def test_what_is_known_of_named_files_and_tools_is_told(project):
     assert guide(project.store, "Mend the parsing of dates").lines == ()
 
 
-def test_how_hard_a_task_is_follows_from_the_files_it_names_where_those_that_change_most_are_known(project, desk):
+def test_how_hard_a_task_is_follows_from_the_files_it_names_where_those_that_change_most_are_known(project, world):
     found = guide(project.store, "Mend the parsing in src/load.py")
     assert found.complexity is Complexity.MEDIUM
     assert guide(project.store, "Mend the parsing in src/other.py").complexity is Complexity.LOW
     assert guide(project.store, "Mend the parsing of dates").complexity is None
-    Path(desk.store.root, KnowledgeKind.HOTSPOTS.path).unlink()
+    Path(world.store.root, KnowledgeKind.HOTSPOTS.path).unlink()
     assert guide(project.store, "Mend the parsing in src/load.py").complexity is None
 
 
@@ -182,87 +182,87 @@ FRAMED = """Traceback (most recent call last):
 KeyError: 'rate'"""
 
 
-def test_the_errors_of_a_named_file_are_expected_with_their_fixes(desk):
-    failed, path = desk.clock.now, "/home/a/src/load.py"
+def test_the_errors_of_a_named_file_are_expected_with_their_fixes(world):
+    failed, path = world.clock.now, "/home/a/src/load.py"
     failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", f"change `{path}`: `+ x = 1`")
     turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
-    learn_bugs(desk.store, "s-1", "h", [turn])
-    [line] = guide(desk.store, "Rename the columns in src/load.py").lines
+    learn_bugs(world.store, "s-1", "h", [turn])
+    [line] = guide(world.store, "Rename the columns in src/load.py").lines
     assert line.part is AdviceKind.CHALLENGE
     assert line.text == "KeyError: 'rate': seen once, fixed by change `src/load.py`: `+ x = 1`, last 2026-11-21"
     assert line.sources[1:] == (turn.exchange_id,)
-    assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
-    assert guide(desk.store, "Rename the columns").lines == ()
+    assert guide(world.store, "Rename the columns in other/load.py").lines == ()
+    assert guide(world.store, "Rename the columns").lines == ()
 
 
-def test_a_review_is_told_the_rules_to_check_the_most_stated_first(desk):
+def test_a_review_is_told_the_rules_to_check_the_most_stated_first(world):
     for text in ("All timestamps must be UTC.", "Never log the token.", "Tests need no network."):
-        save(desk.store, desk.save(text, MemoryType.RULE))
-    save(desk.store, desk.save("Never log the token.", MemoryType.RULE))
-    found = guide(desk.store, "Review the pull request of the price list")
+        world.save(text, MemoryType.RULE)
+    world.save("Never log the token.", MemoryType.RULE)
+    found = guide(world.store, "Review the pull request of the price list")
     assert [line.part for line in found.lines] == [AdviceKind.APPROACH] * 3
     assert found.lines[0].text == "Check: Never log the token."
     assert found.lines[0].sources[0].startswith("r")
-    standing = guide(desk.store, "Write the price list").lines
+    standing = guide(world.store, "Write the price list").lines
     assert [(line.part, line.text) for line in standing][:1] == [(AdviceKind.AVOID, "Rule: Never log the token.")]
     assert len(standing) == 3
 
 
-def test_an_error_that_the_session_had_before_is_said_so(desk):
-    at = desk.clock.now.isoformat()
-    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
-    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
-    found = guide(desk.store, "", error=ERROR)
+def test_an_error_that_the_session_had_before_is_said_so(world):
+    at = world.clock.now.isoformat()
+    change_working(world.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(world.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    found = guide(world.store, "", error=ERROR)
     assert found.lines[0].part is AdviceKind.AVOID
     assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
-    assert [one.session for one in given_texts(desk.store.private)] == ["s-9"]
+    assert [one.session for one in given_texts(world.store.private)] == ["s-9"]
 
 
-def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(desk):
-    at = desk.clock.now.isoformat()
-    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
-    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
-    assert guide(desk.store, "Paint the garden fence").lines == ()
-    (line,) = guide(desk.store, "Why does pytest fail with the fence?").lines
+def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(world):
+    at = world.clock.now.isoformat()
+    change_working(world.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(world.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    assert guide(world.store, "Paint the garden fence").lines == ()
+    (line,) = guide(world.store, "Why does pytest fail with the fence?").lines
     assert line.text.startswith("`pytest -q` failed: ")
     assert line.confidence < 1.0
 
 
-def test_the_users_own_preferences_are_told_where_they_fit(desk):
-    Path(desk.store.context.home).mkdir(exist_ok=True)
-    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
+def test_the_users_own_preferences_are_told_where_they_fit(world):
+    Path(world.store.context.home).mkdir(exist_ok=True)
+    own = init_store(world.store.context.home, world.store.context, Place.USER).store
     for text in ("Write commit messages in the imperative mood", "Never squash commits of a release branch"):
-        save(own, desk.save(text, MemoryType.PREFERENCE))
-    found = guide(desk.store, "Squash the commits of the release branch, and write the commit messages")
+        save(own, world.event(text, MemoryType.PREFERENCE))
+    found = guide(world.store, "Squash the commits of the release branch, and write the commit messages")
     told = {line.part: line.text for line in found.lines}
     assert "Never squash commits" in told[AdviceKind.AVOID]
     assert "imperative mood" in told[AdviceKind.APPROACH]
-    assert guide(desk.store, "Paint the garden fence").lines == ()
+    assert guide(world.store, "Paint the garden fence").lines == ()
 
 
-def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(desk, bare_git):
-    Path(desk.store.context.home).mkdir(exist_ok=True)
-    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
-    save(own, desk.save("Never squash commits of a release branch", MemoryType.PREFERENCE))
+def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(world, bare_git):
+    Path(world.store.context.home).mkdir(exist_ok=True)
+    own = init_store(world.store.context.home, world.store.context, Place.USER).store
+    save(own, world.event("Never squash commits of a release branch", MemoryType.PREFERENCE))
     for path in Path(own.root).rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace("squash commits of a release branch", "rename the tags of old versions"))
     bare_git(Path(own.root), "commit", "-qam", "Notes", "--author=Mallory <m@example.com>")
-    (line,) = guide(desk.store, "Rename the tags of versions").lines
+    (line,) = guide(world.store, "Rename the tags of versions").lines
     assert line.text.endswith("(by you, changed by Mallory)")
 
 
-def test_of_the_private_store_only_facts_are_told(desk):
-    private = store_for_session(desk.store, "", private=True)
-    save(private, desk.save("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))
-    save(private, desk.save("Never paint the garden fence green", MemoryType.RULE))
-    (line,) = guide(desk.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
+def test_of_the_private_store_only_facts_are_told(world):
+    private = store_for_session(world.store, "", private=True)
+    save(private, world.event("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))
+    save(private, world.event("Never paint the garden fence green", MemoryType.RULE))
+    (line,) = guide(world.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
     assert line.text == "Rule: Never paint the garden fence green"
-    assert guide(desk.store, "Write the csv export of the fence").lines == ()
+    assert guide(world.store, "Write the csv export of the fence").lines == ()
 
 
-def test_digests_of_lines_of_code_are_no_advice(desk):
-    path = Path(desk.store.root, "lines/2026/11/2026-11-20.txt")
+def test_digests_of_lines_of_code_are_no_advice(world):
+    path = Path(world.store.root, "lines/2026/11/2026-11-20.txt")
     path.parent.mkdir(parents=True)
     path.write_text("10:00:00 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/quarry.py\n", encoding="utf-8")
-    assert guide(desk.store, "Mend src/quarry.py").lines == ()
+    assert guide(world.store, "Mend src/quarry.py").lines == ()

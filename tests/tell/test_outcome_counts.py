@@ -27,7 +27,8 @@ from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.known_errors import counts, tell_error
 from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_fixes
 from gitmem.tell.usage_log import ALPHA, BEGINS, GivenText, record
-from tests.desk import BEGAN, Desk, Recorder
+from tests.agent import BEGAN, Recorder
+from tests.world import World
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 FIX = "uv sync --all"
@@ -42,73 +43,73 @@ def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests
     return Turn(session, "claude-code", "t-1", at, at, prompt, "Done.", (), (failure,), closed=True, runs=runs)
 
 
-def remember(desk: Desk, made: Turn) -> None:
-    learn_bugs(desk.store, made.session, "claude-code", [made])
-    note_fixes(desk.store, made.session, [made])
+def remember(world: World, made: Turn) -> None:
+    learn_bugs(world.store, made.session, "claude-code", [made])
+    note_fixes(world.store, made.session, [made])
 
 
-def test_questions_are_counted_with_their_answers(desk):
-    remember(desk, turn("s-1", desk.clock.now - timedelta(hours=1)))
-    assert tell_error(desk.store, "s-2", ERROR)
-    assert tell_error(desk.store, "s-2", ERROR) == ""  # it was told: no question without an answer
-    assert tell_error(desk.store, "s-2", "Exit code 1\nValueError: not this one") == ""
-    assert tell_error(desk.store, "s-3", ERROR)
-    figures = measure(desk.store)
+def test_questions_are_counted_with_their_answers(world):
+    remember(world, turn("s-1", world.clock.now - timedelta(hours=1)))
+    assert tell_error(world.store, "s-2", ERROR)
+    assert tell_error(world.store, "s-2", ERROR) == ""  # it was told: no question without an answer
+    assert tell_error(world.store, "s-2", "Exit code 1\nValueError: not this one") == ""
+    assert tell_error(world.store, "s-3", ERROR)
+    figures = measure(world.store)
     took = {"ms": 0, "mean": 0, "slowest": 0}
     assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, **took}
     assert figures["answers"] == figures["retrieval"]["error"]
     assert figures["told"]["error"] == 2
 
 
-def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(desk):
-    at = desk.clock.now
-    remember(desk, turn("s-1", at - timedelta(hours=1)))
-    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
+def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(world):
+    at = world.clock.now
+    remember(world, turn("s-1", at - timedelta(hours=1)))
+    assert measure(world.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
     for session in ("s-2", "s-3"):
-        assert tell_error(desk.store, session, ERROR)
-    remember(desk, turn("s-2", at))
+        assert tell_error(world.store, session, ERROR)
+    remember(world, turn("s-2", at))
     broken = turn("s-3", at)
     left = broken.failures[0]._replace(fixed_by="", meanwhile="")
-    remember(desk, broken._replace(failures=(left,), runs=broken.runs[:1]))
-    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
-    note_fixes(desk.store, "s-2", [turn("s-2", at)])
-    assert measure(desk.store)["effectiveness"]["mends"]["told"] == 2
+    remember(world, broken._replace(failures=(left,), runs=broken.runs[:1]))
+    assert measure(world.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
+    note_fixes(world.store, "s-2", [turn("s-2", at)])
+    assert measure(world.store)["effectiveness"]["mends"]["told"] == 2
 
 
-def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(desk):
-    at = desk.clock.now
+def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(world):
+    at = world.clock.now
     for number, (session, how) in enumerate((("s-1", "guide"), ("s-2", "guide"), ("s-3", "prompt"))):
-        record(desk.store.private, GivenText(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
-    assert measure(desk.store)["effectiveness"]["helped"]["judged"] == 0
+        record(world.store.private, GivenText(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
+    assert measure(world.store)["effectiveness"]["helped"]["judged"] == 0
     for number, (session, ended) in enumerate((("s-1", Outcome.SUCCESS), ("s-2", Outcome.FAILED))):
         when = at + timedelta(minutes=number)
         run = Run("pytest -q", "3 passed", failed=ended is Outcome.FAILED)
         done = Turn(session, "h", "t-1", when, when, "Fix it", "Done.", runs=(run._replace(said=""),), closed=True)
-        count_given(desk.store, session, [done])
-    desk.clock.now += timedelta(minutes=1)
-    judge(desk.store, "e1", helped=True)
-    desk.clock.now += timedelta(minutes=1)
-    judge(desk.store, "e2", helped=False)
-    found = measure(desk.store)["effectiveness"]["helped"]
+        count_given(world.store, session, [done])
+    world.clock.now += timedelta(minutes=1)
+    judge(world.store, "e1", helped=True)
+    world.clock.now += timedelta(minutes=1)
+    judge(world.store, "e2", helped=False)
+    found = measure(world.store)["effectiveness"]["helped"]
     assert found == {"judged": 2, "mean": 0.5, "by": {"guide": {"judged": 2, "mean": 0.5}}, "good": 1, "bad": 1}
 
 
-def test_what_was_told_most_is_named_with_its_title(desk):
-    at = desk.clock.now
-    remember(desk, turn("s-1", at))
-    [header] = pattern_headers(desk.store)
+def test_what_was_told_most_is_named_with_its_title(world):
+    at = world.clock.now
+    remember(world, turn("s-1", at))
+    [header] = pattern_headers(world.store)
     pattern = id_in(header.path)
     made = []
     for number in range(MOST + 2):
         episode = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.SUCCESS, ())
-        path = Path(desk.store.root, episode_path(episode))
+        path = Path(world.store.root, episode_path(episode))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(episode))
         made.append(episode.id)
     times = [(at + timedelta(minutes=minute)).isoformat() for minute in range(9)]
     told = {id_: dict.fromkeys(times[: number + 1], 1.0) for number, id_ in enumerate(made)}
-    add_told(desk.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
-    found = measure(desk.store)["most"]
+    add_told(world.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
+    found = measure(world.store)["most"]
     title = "ModuleNotFoundError: No module named 'yaml'"
     assert found["patterns"] == [{"id": pattern, "title": title, "told": 2, "seen": 1}]
     assert [(one["title"], one["told"]) for one in found["episodes"]] == [
@@ -117,55 +118,55 @@ def test_what_was_told_most_is_named_with_its_title(desk):
     assert found["episodes"][0]["usefulness"] == pytest.approx(0.96)
 
 
-def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk):
-    at = desk.clock.now
+def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(world):
+    at = world.clock.now
     once = Failure(at, "Bash", "", "ruff check", "a.py:1:121: E501 Line too long (121 > 120)", "ruff check")
-    remember(desk, turn("s-0", at)._replace(failures=(once,)))
-    remember(desk, turn("s-1", at))
-    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 0
-    remember(desk, turn("s-2", at + timedelta(hours=1)))
-    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 1
-    desk.clock.now += timedelta(days=UNUSED_DAYS + 1)
-    assert len(clean_up(desk.store).patterns) == 1
-    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 1
-    renewed = turn("s-3", desk.clock.now)._replace(files=("a.py",))
-    remember(desk, renewed)
-    commits = tuple(ProjectCommit("c", desk.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
-    assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
-    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
+    remember(world, turn("s-0", at)._replace(failures=(once,)))
+    remember(world, turn("s-1", at))
+    assert measure(world.store)["learning"]["reinforced"][WEEK] == 0
+    remember(world, turn("s-2", at + timedelta(hours=1)))
+    assert measure(world.store)["learning"]["reinforced"][WEEK] == 1
+    world.clock.now += timedelta(days=UNUSED_DAYS + 1)
+    assert len(clean_up(world.store).patterns) == 1
+    assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 1
+    renewed = turn("s-3", world.clock.now)._replace(files=("a.py",))
+    remember(world, renewed)
+    commits = tuple(ProjectCommit("c", world.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
+    assert mark_stale(world.store, Past("c0", ("a.py",), commits)) is not None
+    assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 2
 
 
-def test_what_was_undone_is_no_new_memory_and_cleaned_nothing_up(desk):
-    remember(desk, turn("s-1", desk.clock.now))
-    save_text(desk.store, "Use uv, not pnpm", MemoryType.NOTE, host="cli")
-    desk.clock.now += timedelta(days=UNUSED_DAYS + 1)
-    cleaned, saved = clean_up(desk.store).commit, save_text(desk.store, "Use pip", MemoryType.NOTE, host="cli").commit
+def test_what_was_undone_is_no_new_memory_and_cleaned_nothing_up(world):
+    remember(world, turn("s-1", world.clock.now))
+    save_text(world.store, "Use uv, not pnpm", MemoryType.NOTE, host="cli")
+    world.clock.now += timedelta(days=UNUSED_DAYS + 1)
+    cleaned, saved = clean_up(world.store).commit, save_text(world.store, "Use pip", MemoryType.NOTE, host="cli").commit
 
     def of_this_week() -> list[int]:
-        learning = measure(desk.store)["learning"]
+        learning = measure(world.store)["learning"]
         return [list(learning[name].values())[-1] for name in ("saves", "deprecated")]
 
     assert of_this_week() == [1, 1]
-    undone = [undo(desk.store, revision=commit).commit for commit in (cleaned, saved)]
+    undone = [undo(world.store, revision=commit).commit for commit in (cleaned, saved)]
     assert of_this_week() == [0, 0]
-    undo(desk.store, revision=undone[0])
+    undo(world.store, revision=undone[0])
     assert of_this_week() == [0, 1]
 
 
-def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
-    at = desk.clock.now
+def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(world):
+    at = world.clock.now
     for number, outcome in enumerate((*[Outcome.SUCCESS] * 2, Outcome.FAILED, Outcome.PARTIAL, Outcome.INTERRUPTED)):
         kind = TaskType.TEST if number else TaskType.BUG_FIX
         episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
-        path = Path(desk.store.root, episode_path(took))
+        path = Path(world.store.root, episode_path(took))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(took))
-    record(desk.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))
-    record(desk.store.private, GivenText(at, "s-2", "prompt", (), 0))  # memory had no answer
-    record(desk.store.private, GivenText(at, "s-3", "start", ("x",), 900))
-    record(desk.store.private, GivenText(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
-    assert measure(desk.store)["tasks"] == {
+    record(world.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))
+    record(world.store.private, GivenText(at, "s-2", "prompt", (), 0))  # memory had no answer
+    record(world.store.private, GivenText(at, "s-3", "start", ("x",), 900))
+    record(world.store.private, GivenText(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
+    assert measure(world.store)["tasks"] == {
         "number": 5,
         "types": {"test": 4, "bug_fix": 1},
         "seconds": 180,
@@ -176,8 +177,8 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
     }
 
 
-def test_tokens_are_counted_by_purpose_week_and_session(desk):
-    at = desk.clock.now
+def test_tokens_are_counted_by_purpose_week_and_session(world):
+    at = world.clock.now
     asked = {
         "start": ("s-1", 900),
         "prompt": ("s-1", 100),
@@ -186,27 +187,27 @@ def test_tokens_are_counted_by_purpose_week_and_session(desk):
         "get": ("", 80),
     }
     for how, (session, tokens) in asked.items():
-        record(desk.store.private, GivenText(at, session, how, ("x",), tokens))
-    record(desk.store.private, GivenText(at - timedelta(weeks=1), "s-1", "prompt", (), 0, 30))
-    ledger = Ledger(desk.store.private, desk.clock)
+        record(world.store.private, GivenText(at, session, how, ("x",), tokens))
+    record(world.store.private, GivenText(at - timedelta(weeks=1), "s-1", "prompt", (), 0, 30))
+    ledger = Ledger(world.store.private, world.clock)
     question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), SummaryConfig())
     ledger.end(question, Spent(1_234, 0.01))
-    found = measure(desk.store)
+    found = measure(world.store)
     assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
     assert found["tokens"]["session"] == {"start": 450, "injected": 60, "recalled": 190, "models": 617}
     assert {name: weeks[WEEK] for name, weeks in found["tokens"].items() if WEEK in weeks}["injected"] == 120
     assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "mean": 15, "slowest": 30}
 
 
-def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
-    at = desk.clock.now
-    remember(desk, turn("s-1", at))
+def test_learning_counts_what_was_made_and_contradictions_in_their_week(world):
+    at = world.clock.now
+    remember(world, turn("s-1", at))
     said = [f"Always use {one}." for one in ("Redis for sessions", "Memcached for sessions", "pnpm for the web build")]
     for days, prompt in enumerate((*said, "Always use npm for the web build.")):
         when = at + timedelta(days=days)
-        learn(desk.store, f"s-{days}", "h", [Turn("s", "h", prompt, when, when, prompt, "Done.", closed=True)])
-    desk.clock.now += timedelta(days=7)
-    learned = measure(desk.store)["learning"]
+        learn(world.store, f"s-{days}", "h", [Turn("s", "h", prompt, when, when, prompt, "Done.", closed=True)])
+    world.clock.now += timedelta(days=7)
+    learned = measure(world.store)["learning"]
     assert list(learned["facts"])[-1] == "2026-11-23"
     assert len(learned["facts"]) == 8
     assert learned["patterns"][WEEK] == 1
@@ -214,50 +215,50 @@ def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
     assert sum(learned["contradictions"].values()) == 2
 
 
-def test_a_turn_that_goes_on_is_one_exchange(desk, tmp_path):
+def test_a_turn_that_goes_on_is_one_exchange(world, tmp_path):
     session = Recorder(tmp_path / "one.jsonl", "s-one")
     session.turn(1, "Make the parser of numbers build", "It builds now.")
     session.write()
-    session.live(desk.store)
-    process_spool(desk.store)
+    session.live(world.store)
+    process_spool(world.store)
     session.payloads.clear()
     at = session.record("assistant", [{"type": "text", "text": "The linter is content, too."}])
     session.deliver("Stop", at, "p-1", last_assistant_message="The linter is content, too.")
-    finish(desk, session)
-    assert [one.op for one in records(desk.store)].count("turn") > 1
-    figures = measure(desk.store)
+    finish(world, session)
+    assert [one.op for one in records(world.store)].count("turn") > 1
+    figures = measure(world.store)
     assert (figures["usage"]["exchanges"], sum(figures["learning"]["exchanges"].values())) == (1, 1)
 
 
 ENDS = {"": 1.0, "still broken, that is not it": 0.0}
 
 
-def fail(desk, error: str) -> str:
+def fail(world, error: str) -> str:
     """Return what the hook answers in the third second of the session."""
-    desk.clock.now = BEGAN + timedelta(seconds=3)
-    return recall_hooks.help_for(desk.store, recall_hooks.ERROR, {"session_id": "s-two", "error": error})
+    world.clock.now = BEGAN + timedelta(seconds=3)
+    return recall_hooks.help_for(world.store, recall_hooks.ERROR, {"session_id": "s-two", "error": error})
 
 
-def finish(desk, session: Recorder) -> None:
+def finish(world, session: Recorder) -> None:
     """Have the hooks deliver the session, and the work behind them close it."""
     session.deliver("SessionEnd", (BEGAN + timedelta(seconds=90)).timestamp(), "")
     session.write()
-    session.live(desk.store)
-    process_spool(Store(desk.store.root, desk.store.context), lambda _: False)
+    session.live(world.store)
+    process_spool(Store(world.store.root, world.store.context), lambda _: False)
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_what_was_told_rises_where_the_tests_pass_and_falls_where_they_fail(desk, works):
-    at = desk.clock.now
-    record(desk.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
+def test_what_was_told_rises_where_the_tests_pass_and_falls_where_they_fail(world, works):
+    at = world.clock.now
+    record(world.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
     run = Run("pytest -q", "", failed=not works)
-    count_given(desk.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", runs=(run,), closed=True)])
-    found = counts(desk.store)["e1"]
+    count_given(world.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", runs=(run,), closed=True)])
+    found = counts(world.store)["e1"]
     assert found.usefulness == pytest.approx(ALPHA * works + (1 - ALPHA) * BEGINS)
 
 
-def test_where_nothing_was_tested_nothing_is_judged(desk):
-    at = desk.clock.now
-    record(desk.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
-    count_given(desk.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", closed=True)])
-    assert counts(desk.store)["e1"].usefulness == BEGINS
+def test_where_nothing_was_tested_nothing_is_judged(world):
+    at = world.clock.now
+    record(world.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
+    count_given(world.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", closed=True)])
+    assert counts(world.store)["e1"].usefulness == BEGINS

@@ -15,7 +15,7 @@ from gitmem.tell.usage_log import (
     total,
     with_told,
 )
-from tests.desk import given_texts
+from tests.agent import given_texts
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

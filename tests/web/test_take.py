@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.boxes import context, machine, remote
-from tests.store.machines import converge
 from tests.web.conftest import Viewer
 from tests.web.test_acts import done
+from tests.world import context, converge, machine, remote
 
 __all__ = ["context", "machine", "remote"]
 PATH = "knowledge/a.md"

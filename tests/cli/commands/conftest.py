@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.project import Desk, Ran, Runner
+from gitmem.platform.machine import Context, machine_name, now
+from tests.command_line import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies
+from tests.world import World
 
 _SUMMARY = "---\nid: summary-1\nkind: summary\nthemes:\n- the zebra theme\nkey_decisions: []\n---\n\nOverall, zebra.\n"
 
@@ -50,11 +52,12 @@ def on_path(tmp_path: Path, environ: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, home: Path, bare_git: RunsGit, initialize: Callable[[Path], None]) -> Desk:
+def world(tmp_path: Path, home: Path, environ: dict[str, str], initialize: Callable[[Path], None]) -> World:
+    """Give a project whose clock is this machine's, as that of commands is."""
     project = tmp_path / "a project 프로젝트"
     project.mkdir()
     initialize(project)
-    return Desk(project, bare_git)
+    return World(project / ".gitmem", Context(environ, str(home), machine_name(str(home)), now))
 
 
 @pytest.fixture

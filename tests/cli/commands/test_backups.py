@@ -15,21 +15,21 @@ from gitmem.git import bundle
 from tests.as_root import root_needed, small_disk
 
 
-def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
-    desk.run("save", "one")
+def test_a_save_during_a_backup_does_not_fail_it(world, tmp_path, monkeypatch):
+    world.run("save", "one")
     exactly, looks = bundle._exactly, []
 
     def saved_meanwhile(*arguments: Any) -> Any:
         looks.append(exactly(*arguments))
         if len(looks) == 1:
-            desk.run("save", "two")
+            world.run("save", "two")
         return looks[-1]
 
     monkeypatch.setattr(bundle, "_exactly", saved_meanwhile)
-    done = desk.run("backup", str(tmp_path / "b"), "--json").json
+    done = world.run("backup", str(tmp_path / "b"), "--json").json
     assert done["commit"] in looks[1].values()
     monkeypatch.setattr(bundle, "_read_back", lambda *_: {})
-    failed = desk.ran("backup", str(tmp_path / "c"))
+    failed = world.ran("backup", str(tmp_path / "c"))
     assert "does not hold what it should" in failed.err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
@@ -49,29 +49,29 @@ def test_a_memory_whose_ids_are_of_sha256_is_backed_up_and_restored(run_in, tmp_
 
 
 @root_needed
-def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk, tmp_path):
+def test_a_full_disk_is_named_and_keeps_nothing_of_it(world, tmp_path):
     with small_disk(tmp_path / "작은 disk", "24k") as disk:
-        failed = desk.ran("backup", str(disk / "b"))
+        failed = world.ran("backup", str(disk / "b"))
         assert failed.code == ExitCode.NOT_SAVED
         assert "could not be written" in failed.err
         assert list(disk.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk, tmp_path):
-    desk.run("config", "--user", "save.interval", "7")
+def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(world, tmp_path):
+    world.run("config", "--user", "save.interval", "7")
     to = tmp_path / "to"
     to.mkdir()
     for call in range(1, 5):  # at the first, the bundle is being read back; the last has named it
         killed = subprocess.run(
-            [sys.executable, "-c", _KILLED, str(to / "b"), str(call)], cwd=desk.project, check=False
+            [sys.executable, "-c", _KILLED, str(to / "b"), str(call)], cwd=world.project, check=False
         )
         assert killed.returncode == -signal.SIGKILL
         assert any(".tmp-" in path.name for path in to.iterdir())
         assert not (to / "b.settings.yaml").exists()
     (to / "b").unlink()
     (to / f"b.tmp-{os.getpid()}.mine").write_text("of a process that runs")
-    desk.run("backup", str(to / "b"))
+    world.run("backup", str(to / "b"))
     assert sorted(path.name for path in to.iterdir()) == ["b", "b.settings.yaml", f"b.tmp-{os.getpid()}.mine"]
 
 

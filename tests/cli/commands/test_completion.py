@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.cli.commands.project import ROOT
+from tests.command_line import ROOT
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and bash")
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.config import rules
 from gitmem.platform.machine import Context, now
-from tests.cli.commands.project import Ran, Runner
+from tests.command_line import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, accept
 

@@ -15,7 +15,7 @@ import pytest
 from gitmem.cli.command_line import parse
 from gitmem.cli.table import COMMANDS, PLUMBING, HelpAskedError
 from gitmem.platform.machine import Context, machine_name, now, resource
-from tests.cli.commands.project import ROOT, SUMMARY
+from tests.command_line import ROOT, SUMMARY
 from tests.copies import accept
 
 pytestmark = pytest.mark.skipif(

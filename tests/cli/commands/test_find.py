@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gitmem.search import recall as keywords
-from tests.cli.commands.project import ROOT, on_terminal
+from tests.command_line import ROOT, on_terminal
 
 
 def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):

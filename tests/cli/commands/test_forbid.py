@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import find_host
-from tests.cli.commands.project import Desk
+from tests.world import World
 
 SCRIPT = Path(__file__).resolve().parents[3] / "hooks" / "hook.sh"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the script is a shell's")
 
 
 def call(
-    desk: Desk, tool: str, given: dict, *, session="s1", use="t1", host="claude", event="PreToolUse", **more
+    world: World, tool: str, given: dict, *, session="s1", use="t1", host="claude", event="PreToolUse", **more
 ) -> dict:
     """Have the script look at a tool call; return the agent's answer, {} for none."""
     named = {"claude": event, "AfterTool": "PostToolUse.gemini"}.get(
@@ -25,7 +25,7 @@ def call(
     payload = {
         "hook_event_name": event,
         "session_id": session,
-        "cwd": str(desk.project),
+        "cwd": str(world.project),
         "tool_name": tool,
         "tool_input": given,
     }
@@ -35,7 +35,7 @@ def call(
         ["sh", "-c", f'. "{SCRIPT}"'],
         input=json.dumps(payload),
         env=environ,
-        cwd=desk.project,
+        cwd=world.project,
         capture_output=True,
         text=True,
         check=False,
@@ -49,13 +49,13 @@ def told(answer: dict) -> str:
 
 
 @pytest.fixture
-def rule(desk) -> str:
-    return desk.run("facts", "add", "Use uv, never pip", "--kind", "rule", "--forbids", "pip install", "--json").json[
+def rule(world) -> str:
+    return world.run("facts", "add", "Use uv, never pip", "--kind", "rule", "--forbids", "pip install", "--json").json[
         "id"
     ]
 
 
-def test_what_it_does_not_forbid_starts_no_python(desk, rule, tmp_path):
+def test_what_it_does_not_forbid_starts_no_python(world, rule, tmp_path):
     trap = tmp_path / "bin" / "gitmem"
     trap.parent.mkdir()
     trap.write_text(f"#!/bin/sh\necho started >{tmp_path}/started\n")
@@ -64,41 +64,41 @@ def test_what_it_does_not_forbid_starts_no_python(desk, rule, tmp_path):
     environ = os.environ | {"gitmem": "PreToolUse", "PATH": f"{trap.parent}:{os.environ['PATH']}"}
     for given, started in ((payload, False), (payload | {"tool_input": {"command": "pip install x"}}, True)):
         subprocess.run(
-            ["sh", "-c", f'. "{SCRIPT}"'], input=json.dumps(given).encode(), env=environ, cwd=desk.project, check=True
+            ["sh", "-c", f'. "{SCRIPT}"'], input=json.dumps(given).encode(), env=environ, cwd=world.project, check=True
         )
         assert (tmp_path / "started").exists() is started
-    assert not list((desk.store / ".git/gitmem/spool/hooks").glob("PreToolUse*")), "nothing of it is recorded"
+    assert not list((world.root / ".git/gitmem/spool/hooks").glob("PreToolUse*")), "nothing of it is recorded"
 
 
-def test_paths_and_text_that_an_edit_writes(desk):
-    desk.run("facts", "add", "Generated files stay as they are", "--kind", "rule", "--forbids", "src/generated/*")
-    desk.run("facts", "add", "Times have a zone", "--kind", "rule", "--forbids", "datetime.utcnow")
-    path = str(desk.project / "src/generated/api.py")
-    assert "Generated files" in told(call(desk, "Write", {"file_path": path, "content": "x = 1\n"}))
+def test_paths_and_text_that_an_edit_writes(world):
+    world.run("facts", "add", "Generated files stay as they are", "--kind", "rule", "--forbids", "src/generated/*")
+    world.run("facts", "add", "Times have a zone", "--kind", "rule", "--forbids", "datetime.utcnow")
+    path = str(world.project / "src/generated/api.py")
+    assert "Generated files" in told(call(world, "Write", {"file_path": path, "content": "x = 1\n"}))
     given = {"file_path": "a.py", "old_string": "now = 1", "new_string": "now = datetime.utcnow()"}
-    assert "Times have a zone" in told(call(desk, "Edit", given))
-    assert call(desk, "Read", {"file_path": path}) == {}
+    assert "Times have a zone" in told(call(world, "Edit", given))
+    assert call(world, "Read", {"file_path": path}) == {}
 
 
-def test_a_rule_that_ended_says_nothing(desk, rule):
-    desk.run("facts", "retire", rule)
-    assert call(desk, "Bash", {"command": "pip install x"}) == {}
+def test_a_rule_that_ended_says_nothing(world, rule):
+    world.run("facts", "retire", rule)
+    assert call(world, "Bash", {"command": "pip install x"}) == {}
 
 
-def test_a_rule_written_into_its_file_by_hand_counts_once_it_is_committed(desk, rule):
-    file = next((desk.store / "facts").rglob(f"{rule}*"))
+def test_a_rule_written_into_its_file_by_hand_counts_once_it_is_committed(world, rule):
+    file = next((world.root / "facts").rglob(f"{rule}*"))
     file.write_text(file.read_text().replace("forbids: [pip install]", "forbids: [pip install, conda install]"))
-    desk.run("status")
-    desk.save("another memory")
-    assert "Use uv" in told(call(desk, "Bash", {"command": "conda install x"}))
+    world.run("status")
+    world.remember("another memory")
+    assert "Use uv" in told(call(world, "Bash", {"command": "conda install x"}))
 
 
-def test_a_rule_of_another_author_waits_for_a_yes(desk, bare_git, rule):
-    file = next((desk.store / "facts").rglob(f"{rule}*"))
+def test_a_rule_of_another_author_waits_for_a_yes(world, bare_git, rule):
+    file = next((world.root / "facts").rglob(f"{rule}*"))
     other = file.read_text().replace("[pip install]", "[make]") + "\n"
     file.write_text(other.replace("status: active", "enforce: deny\nstatus: active"))
     bare_git(
-        desk.store,
+        world.root,
         "-c",
         "user.name=Mallory",
         "-c",
@@ -108,38 +108,38 @@ def test_a_rule_of_another_author_waits_for_a_yes(desk, bare_git, rule):
         "x",
         "--author=Mallory <m@example.com>",
     )
-    desk.run("status")
-    desk.save("x")
-    assert call(desk, "Bash", {"command": "make test"}) == {}
-    assert "would answer at `make`" in desk.run("review").out
-    number = next(str(item["number"]) for item in desk.run("review", "--json").json if "forbids" in item)
-    desk.run("review", number, "--take", "theirs")
-    assert call(desk, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
+    world.run("status")
+    world.remember("x")
+    assert call(world, "Bash", {"command": "make test"}) == {}
+    assert "would answer at `make`" in world.run("review").out
+    number = next(str(item["number"]) for item in world.run("review", "--json").json if "forbids" in item)
+    world.run("review", number, "--take", "theirs")
+    assert call(world, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 @pytest.mark.parametrize("literal", ["", "*", "x" * 300, "a\nb", "pip\x1b[2J"])
-def test_what_cannot_be_looked_for_is_refused(desk, rule, literal):
-    assert desk.ran("facts", "forbid", rule, literal).code == 8
-    assert desk.ran("facts", "add", "Another rule.", "--forbids", literal).code == 8
-    assert len(desk.run("facts", "--json").json) == 1, "nothing is saved of what was refused"
+def test_what_cannot_be_looked_for_is_refused(world, rule, literal):
+    assert world.ran("facts", "forbid", rule, literal).code == 8
+    assert world.ran("facts", "add", "Another rule.", "--forbids", literal).code == 8
+    assert len(world.run("facts", "--json").json) == 1, "nothing is saved of what was refused"
 
 
-def test_hostile_literals_in_a_file_hide_nothing(desk, rule):
-    file = next((desk.store / "facts").rglob(f"{rule}*"))
+def test_hostile_literals_in_a_file_hide_nothing(world, rule):
+    file = next((world.root / "facts").rglob(f"{rule}*"))
     hostile = json.dumps(["pip install", "", "*", ".*", "x" * 100_000, "\x1b[2J", "a\nb", "[", "\\"])
     file.write_text(file.read_text().replace("forbids: [pip install]", f"forbids: {hostile}"))
-    desk.run("status")
-    desk.save("x")
-    assert "Use uv" in told(call(desk, "Bash", {"command": "pip install x"}))
-    assert call(desk, "Bash", {"command": "ls .* [ \\"}, session="s3") == {}
+    world.run("status")
+    world.remember("x")
+    assert "Use uv" in told(call(world, "Bash", {"command": "pip install x"}))
+    assert call(world, "Bash", {"command": "ls .* [ \\"}, session="s3") == {}
 
 
-def test_each_agent_is_answered_in_its_own_form(desk, rule):
+def test_each_agent_is_answered_in_its_own_form(world, rule):
     given = {"command": "pip install x"}
-    assert call(desk, "run_shell_command", given, host="gemini", event="BeforeTool", session="g") == {}
-    after = call(desk, "run_shell_command", given, host="gemini", event="AfterTool", session="g", tool_response={})
+    assert call(world, "run_shell_command", given, host="gemini", event="BeforeTool", session="g") == {}
+    after = call(world, "run_shell_command", given, host="gemini", event="AfterTool", session="g", tool_response={})
     assert "Use uv" in told(after), "it gives its model nothing before a call"
-    codex = call(desk, "Bash", {"command": "pip install x"}, host="codex", session="c", turn_id="1")
+    codex = call(world, "Bash", {"command": "pip install x"}, host="codex", session="c", turn_id="1")
     assert "Use uv" in told(codex)
     assert find_host("copilot").decide("preToolUse", "deny", "why") == {
         "permissionDecision": "deny",
@@ -147,30 +147,30 @@ def test_each_agent_is_answered_in_its_own_form(desk, rule):
     }
 
 
-def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review(desk, rule):
+def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review(world, rule):
     given = {"command": "pip install x"}
     for number in range(4):
         session = f"s{number}"
-        call(desk, "Bash", given, session=session, use=f"t{number}")
+        call(world, "Bash", given, session=session, use=f"t{number}")
         if number:  # the call was made all the same
             payload = {"tool_response": "ok", "prompt_id": "p"}
-            call(desk, "Bash", given, session=session, use=f"t{number}", event="PostToolUse", **payload)
-    desk.run("status")
-    assert "4 times here, ignored 3" in desk.run("facts", "show", rule).out
-    (counted,) = desk.run("stats", "--json").json["rules"]
+            call(world, "Bash", given, session=session, use=f"t{number}", event="PostToolUse", **payload)
+    world.run("status")
+    assert "4 times here, ignored 3" in world.run("facts", "show", rule).out
+    (counted,) = world.run("stats", "--json").json["rules"]
     assert (counted["fired"], counted["obeyed"], counted["ignored"]) == (4, 1, 3)
-    assert "ignored 3 of 4 times" in desk.run("review").out
-    desk.run("review", rule, "--take", "ours")
-    assert call(desk, "Bash", given, session="s9") == {}
-    assert desk.run("review").out == "Nothing waits for your review.\n"
+    assert "ignored 3 of 4 times" in world.run("review").out
+    world.run("review", rule, "--take", "ours")
+    assert call(world, "Bash", given, session="s9") == {}
+    assert world.run("review").out == "Nothing waits for your review.\n"
 
 
-def test_a_rule_that_a_newer_one_contradicts_is_told_with_it_and_refuses_nothing(desk):
-    rule = desk.run("facts", "add", "Deploy with make on Fridays", "--kind", "rule", "--json").json["id"]
-    desk.run("facts", "forbid", rule, "kubectl apply", "--enforce", "deny")
-    desk.run("facts", "add", "Deploy with kubectl on Fridays", "--kind", "rule")
-    assert len(desk.run("review", "--json").json) == 1, "the pair waits"
-    answer = told(call(desk, "Bash", {"command": "kubectl apply -f x"}))
+def test_a_rule_that_a_newer_one_contradicts_is_told_with_it_and_refuses_nothing(world):
+    rule = world.run("facts", "add", "Deploy with make on Fridays", "--kind", "rule", "--json").json["id"]
+    world.run("facts", "forbid", rule, "kubectl apply", "--enforce", "deny")
+    world.run("facts", "add", "Deploy with kubectl on Fridays", "--kind", "rule")
+    assert len(world.run("review", "--json").json) == 1, "the pair waits"
+    answer = told(call(world, "Bash", {"command": "kubectl apply -f x"}))
     assert "A newer fact contradicts it" in answer
     assert "Deploy with kubectl" in answer
 
@@ -186,15 +186,15 @@ def given_of(project: Path, call: dict) -> dict:
 
 
 @pytest.mark.slow
-def test_rules_and_calls_by_writers_who_had_seen_no_code_of_it(desk):
+def test_rules_and_calls_by_writers_who_had_seen_no_code_of_it(world):
     """Each rule of `tests/data/forbidden.json` has one call that it forbids and two that only look like it."""
     rules = json.loads((Path(__file__).parents[2] / "data" / "forbidden.json").read_text())
     wrong = []
     for number, rule in enumerate(rules[::3]):
         literals = (word for literal in rule["forbids"] for word in ("--forbids", literal))
-        fact = desk.run("facts", "add", rule["rule"], "--kind", "rule", *literals, "--json").json["id"]
+        fact = world.run("facts", "add", rule["rule"], "--kind", "rule", *literals, "--json").json["id"]
         for place, made in enumerate(rule["calls"]):
-            answer = told(call(desk, made["tool"], given_of(desk.project, made), session=f"s{number}-{place}"))
+            answer = told(call(world, made["tool"], given_of(world.project, made), session=f"s{number}-{place}"))
             if (f"^{fact}" in answer) is not made["forbidden"]:
                 wrong.append((rule["rule"], made))
     assert wrong == []

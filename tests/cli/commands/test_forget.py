@@ -8,10 +8,10 @@ from gitmem.cli.main import main
 
 
 @pytest.mark.parametrize("text", ["the leaked words of 한국어".encode(), b"not \xff UTF-8"])
-def test_a_text_to_purge_is_read_byte_for_byte_from_standard_input(desk, text):
-    desk.write("knowledge/note.md", b"# Note\n\n" + text + b"\n", "a note")
-    assert "1 text" in desk.run("purge", "-", "--yes", stdin=text + b"\r\n").out
-    assert (desk.store / "knowledge" / "note.md").read_bytes() == b"# Note\n\n(purged)\n"
+def test_a_text_to_purge_is_read_byte_for_byte_from_standard_input(world, text):
+    world.commit_file("knowledge/note.md", b"# Note\n\n" + text + b"\n", "a note")
+    assert "1 text" in world.run("purge", "-", "--yes", stdin=text + b"\r\n").out
+    assert (world.root / "knowledge" / "note.md").read_bytes() == b"# Note\n\n(purged)\n"
 
 
 class _Endless(io.RawIOBase):
@@ -29,19 +29,19 @@ class _Endless(io.RawIOBase):
         return len(buffer)
 
 
-def test_standard_input_without_an_end_is_no_text_to_purge(desk):
+def test_standard_input_without_an_end_is_no_text_to_purge(world):
     stdin = io.TextIOWrapper(io.BufferedReader(_Endless()), encoding="utf-8")
     said = io.StringIO()
-    assert main(["purge", "-"], lambda: App(os.environ, str(desk.project), stdin, io.StringIO(), said)) == 8
+    assert main(["purge", "-"], lambda: App(os.environ, str(world.project), stdin, io.StringIO(), said)) == 8
     assert "4 to 65,536 bytes" in said.getvalue()
 
 
-def test_a_fact_of_which_a_purge_leaves_nothing_is_told_at_no_start(desk):
-    desk.save("Never push on Friday.", "--type", "rule")
-    desk.save("Use uv, not pnpm.", "--type", "decision")
-    desk.run("purge", "Never push on Friday.", "--yes")
-    assert [fact["description"] for fact in desk.run("facts", "list", "--json").json] == ["Use uv, not pnpm."]
+def test_a_fact_of_which_a_purge_leaves_nothing_is_told_at_no_start(world):
+    world.remember("Never push on Friday.", "--type", "rule")
+    world.remember("Use uv, not pnpm.", "--type", "decision")
+    world.run("purge", "Never push on Friday.", "--yes")
+    assert [fact["description"] for fact in world.run("facts", "list", "--json").json] == ["Use uv, not pnpm."]
     for command in (("start",), ("facts", "list")):
-        assert "(purged)" not in desk.run(*command).out
-    desk.save("Never push on Friday.", "--type", "rule")
-    assert "Never push on Friday." in desk.run("start").out
+        assert "(purged)" not in world.run(*command).out
+    world.remember("Never push on Friday.", "--type", "rule")
+    assert "Never push on Friday." in world.run("start").out

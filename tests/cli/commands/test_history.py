@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.history.sessions import short_names
-from tests.cli.commands.project import ROOT
+from tests.command_line import ROOT
 
 if TYPE_CHECKING:
-    from tests.cli.commands.project import Runner
+    from tests.command_line import Runner
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ def test_every_file_of_a_store_has_a_name_to_read(replayed):
     assert all(re.fullmatch(r"[a-z][0-9a-z]{10}-[\w-]{3,}\.md", file.name) for file in named), named
 
 
-def test_diff_is_coloured_on_a_terminal_only(desk):
-    desk.write("memory.md", b"one\n", "first")
-    desk.write("memory.md", b"two \x1b[2J\n", "second")
+def test_diff_is_coloured_on_a_terminal_only(world):
+    world.commit_file("memory.md", b"one\n", "first")
+    world.commit_file("memory.md", b"two \x1b[2J\n", "second")
 
-    coloured = desk.run("diff", terminal=True).out
+    coloured = world.run("diff", terminal=True).out
     assert "\x1b[31m-one\x1b[0m\n\x1b[32m+two \\x1b[2J\x1b[0m\n" in coloured
-    assert "\x1b" not in desk.run("diff", terminal=True, NO_COLOR="1").out
-    assert desk.run("diff").out.endswith("-one\n+two \\x1b[2J\n")
-    assert "\x1b[33mcommit " in desk.run("show", "HEAD", terminal=True).out
+    assert "\x1b" not in world.run("diff", terminal=True, NO_COLOR="1").out
+    assert world.run("diff").out.endswith("-one\n+two \\x1b[2J\n")
+    assert "\x1b[33mcommit " in world.run("show", "HEAD", terminal=True).out
 
 
 def test_sessions_are_one_count_through_all_doors(replayed, tmp_path):

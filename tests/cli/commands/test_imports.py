@@ -2,7 +2,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.cli.commands.project import ROOT
+from tests.command_line import ROOT
 
 
 def listed(gitmem, *options: str) -> list[dict]:

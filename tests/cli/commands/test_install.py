@@ -10,7 +10,7 @@ import pytest
 from gitmem.errors import ExitCode
 from gitmem.hosts.script import lock_settings
 from gitmem.platform.machine import install_command
-from tests.cli.commands.project import ROOT, Runner
+from tests.command_line import ROOT, Runner
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from gitmem.cli.app import App
 from gitmem.hosts.edits import READS
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.platform.machine import machine_name
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 from tests.own_settings import own_file
 from tests.recorded import TRANSCRIPTS
 

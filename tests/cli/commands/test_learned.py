@@ -91,10 +91,10 @@ def test_the_list_reads_only_the_months_it_shows(gitmem, store, tmp_path, monkey
     assert len(json.loads(gitmem("episodes", "list", "-n", "0", "--json")[1])) == 61
 
 
-def test_after_a_compaction_the_session_is_told_what_it_is_at(desk):
+def test_after_a_compaction_the_session_is_told_what_it_is_at(world):
     def event(name: str, **more: object) -> str:
-        payload = {"hook_event_name": name, "session_id": "s1", "cwd": str(desk.project), "transcript_path": ""}
-        return desk.run("hook", "claude", stdin=json.dumps(payload | more).encode()).out
+        payload = {"hook_event_name": name, "session_id": "s1", "cwd": str(world.project), "transcript_path": ""}
+        return world.run("hook", "claude", stdin=json.dumps(payload | more).encode()).out
 
     event("SessionStart", source="startup")
     event("UserPromptSubmit", prompt="Fix the loader, it crashes on empty files")
@@ -106,14 +106,14 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk):
     assert "Where this session stands" not in event("SessionStart", source="startup")
     event("Stop", last_assistant_message="The loader reads empty files as a list without rows now.")
     event("SessionEnd", reason="other")
-    assert desk.ran("task").code == ExitCode.NOT_FOUND
+    assert world.ran("task").code == ExitCode.NOT_FOUND
     told = json.loads(event("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
     assert "Task (bug_fix, open): Fix the loader, it crashes on empty files" in told
     assert "Failed: KeyError: 'a': nothing fixed it" in told
 
 
-def test_an_output_that_is_no_text_is_read_all_the_same(desk):
-    assert desk.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""
+def test_an_output_that_is_no_text_is_read_all_the_same(world):
+    assert world.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""
 
 
 def test_a_fact_on_standard_input_may_be_no_utf_8_and_not_endless(gitmem):

@@ -15,7 +15,7 @@ from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
-from tests.cli.commands.project import Runner, Terminal, on_terminal
+from tests.command_line import Runner, Terminal, on_terminal
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -189,12 +189,12 @@ def test_a_bar_takes_one_line_whatever_is_written_in_it(tmp_path):
     "words",
     [("status",), ("doctor",), ("facts",), ("review",), ("search", "fridays"), ("log",), ("facts", "show", "x")],
 )
-def test_what_a_user_reads_is_coloured_on_a_terminal_only_and_unless_refused(desk, words):
+def test_what_a_user_reads_is_coloured_on_a_terminal_only_and_unless_refused(world, words):
     for text in ("We deploy on Fridays.", "We do not deploy on Fridays."):
-        desk.run("save", text, "--type", "decision")
-    coloured = desk.ran(*words, terminal=True, TERM="xterm")
+        world.run("save", text, "--type", "decision")
+    coloured = world.ran(*words, terminal=True, TERM="xterm")
     assert "\x1b[" in coloured.out + coloured.err
-    for plain in (desk.ran(*words), desk.ran(*words, terminal=True, NO_COLOR="1")):
+    for plain in (world.ran(*words), world.ran(*words, terminal=True, NO_COLOR="1")):
         assert "\x1b" not in plain.out + plain.err
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.as_root import NOBODY, as_nobody, give, root_needed
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 pytestmark = root_needed
 DOORS = (("status",), ("search", "uv"), ("show",), ("save", "x"), ("facts",), ("log",), ("doctor",), ("start",))

@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.errors import ExitCode
 from gitmem.platform.machine import Context, now
-from tests.cli.commands.project import ROOT, Ran
+from tests.command_line import ROOT, Ran
 from tests.copies import accept
 
 

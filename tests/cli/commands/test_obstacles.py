@@ -7,7 +7,7 @@ import time
 import pytest
 
 from gitmem.store.heard import note_heard
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 DAY = 86_400
 FOR_ALL = {"cline", "kilo"}  # gitmem installs into their user's settings only

@@ -12,7 +12,7 @@ from gitmem.mcp.tools import Call, memory_save
 from gitmem.platform.machine import Context, now
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 SAVED = "Package manager: uv instead of pip, because its lock file is the same on all machines."
 PROMPT = "From now on we use uv instead of pip. Please set it up."

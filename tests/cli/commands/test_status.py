@@ -15,7 +15,7 @@ from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 
 @pytest.fixture
@@ -92,15 +92,15 @@ def test_status_of_a_store_that_nobody_changed_starts_git_four_times_at_most(git
 TASK = "add retries with backoff to the importer"
 
 
-def test_it_counts_what_is_held_learned_and_told(desk):
+def test_it_counts_what_is_held_learned_and_told(world):
     for number in range(12):
-        desk.run("save", f"Module m{number} was renamed to n{number}")
-    desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
-    desk.run("guide", TASK)
-    desk.run("search", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
-    desk.run("search", "zebra crossing")
-    desk.run("recall", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
-    found = desk.run("stats", "--json").json
+        world.run("save", f"Module m{number} was renamed to n{number}")
+    world.run("save", "The importer retries thrice with backoff", "--type", "decision")
+    world.run("guide", TASK)
+    world.run("search", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
+    world.run("search", "zebra crossing")
+    world.run("recall", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
+    found = world.run("stats", "--json").json
     assert found["storage"]["facts"]["files"] == 1
     assert found["storage"]["history"]["bytes"] > 0
     assert sum(found["learning"]["saves"].values()) >= 12
@@ -108,7 +108,7 @@ def test_it_counts_what_is_held_learned_and_told(desk):
     assert (found["retrieval"]["search"]["asked"], found["retrieval"]["search"]["found"]) == (2, 1)
     assert found["tokens"]["total"]["recalled"] > 0
     assert found["tokens"]["total"]["sessions"] == 1
-    shown = desk.run("stats").out
+    shown = world.run("stats").out
     assert "  searches                   1 of 2 (50%)" in shown
     columns = [line for line in shown.splitlines() if line.startswith(("Learned ", "Tokens "))]
     assert all(monday[5:] in line for line in columns for monday in found["tokens"]["start"])
@@ -116,28 +116,28 @@ def test_it_counts_what_is_held_learned_and_told(desk):
     assert "nothing yet: this is counted when a session is over" in shown
 
 
-def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
+def test_it_says_how_told_turns_ended_and_what_was_told_most(world):
     at = datetime.now(UTC).replace(microsecond=0)
-    store = Store(str(desk.store), Context({}, os.environ["HOME"], "desk", lambda: at))
+    store = Store(str(world.root), Context({}, os.environ["HOME"], "desk", lambda: at))
     ids = [f"e{number}4f7k2m9q0" for number in range(2)]
     for one in ids:
         made = Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ())
-        path = desk.store / episode_path(made)
+        path = world.root / episode_path(made)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render_episode(made))
     record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
     record_fixes(store.private, ShownFixes(at, "s-1", 4, 3))
-    shown = desk.run("stats").out
+    shown = world.run("stats").out
     assert "Success of turns that were shown something\n  guidance                 50% in 1 turn\n" in shown
     assert "  fixes                      3 of 4 shown: the error was gone afterwards\n" in shown
     assert f"Tasks shown most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
-def test_what_a_user_reads_at_a_terminal_costs_no_tokens(desk):
-    desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
-    desk.run("recall", "importer backoff", terminal=True)
-    found = desk.run("stats", "--json").json
+def test_what_a_user_reads_at_a_terminal_costs_no_tokens(world):
+    world.run("save", "The importer retries thrice with backoff", "--type", "decision")
+    world.run("recall", "importer backoff", terminal=True)
+    found = world.run("stats", "--json").json
     assert found["retrieval"]["recall"]["found"] == 1
     assert found["tokens"]["total"]["recalled"] == 0
 
@@ -151,8 +151,8 @@ def test_status_shows_no_control_characters(gitmem, store):
     assert "\\x1b[2Jx.md" in out
 
 
-def test_an_environment_in_which_nothing_is_recorded_is_named(desk):
+def test_an_environment_in_which_nothing_is_recorded_is_named(world):
     for command in ("status", "doctor"):
-        assert "GITMEM_READONLY is set: nothing is recorded" in desk.run(command, GITMEM_READONLY="1").out
-        assert "GITMEM_READONLY" not in desk.run(command).out
-    assert "recording   nothing, as the environment says" in desk.run("status", GITMEM_READONLY="1").out
+        assert "GITMEM_READONLY is set: nothing is recorded" in world.run(command, GITMEM_READONLY="1").out
+        assert "GITMEM_READONLY" not in world.run(command).out
+    assert "recording   nothing, as the environment says" in world.run("status", GITMEM_READONLY="1").out

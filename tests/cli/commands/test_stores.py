@@ -17,7 +17,7 @@ import yaml
 from gitmem.document.ids import archive_path
 from gitmem.errors import ExitCode
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from tests.cli.commands.project import ROOT, Runner
+from tests.command_line import ROOT, Runner
 from tests.conftest import RunsGit
 from tests.store.test_known_facts import told
 

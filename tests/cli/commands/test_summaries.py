@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.commands.project import SUMMARY
+from tests.command_line import SUMMARY
 
 
 def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, model_server):

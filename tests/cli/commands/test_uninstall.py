@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 
 def driver(gitmem) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from gitmem.background import process_spool
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from tests.cli.commands.project import ROOT, Runner
+from tests.command_line import ROOT, Runner
 from tests.copies import accept
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its hooks are lines of a POSIX shell")

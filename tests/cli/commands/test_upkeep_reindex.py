@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.store.findings import FailureLog
-from tests.cli.commands.project import Runner
+from tests.command_line import Runner
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.code_lines import digest_of, parse_written
-from tests.cli.commands.project import Desk
+from tests.copies import run_git
+from tests.world import World
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 CART = """\
@@ -37,8 +38,8 @@ WORDS = "Compute the total of a cart", "Mail a confirmation of each order", "항
 class Coder:
     """Records turns of three agents' transcripts at set times, does their edits, and commits."""
 
-    def __init__(self, desk: Desk, folder: Path) -> None:
-        self.desk, self.folder, self.now = desk, folder, BEGAN
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world, self.folder, self.now = world, folder, BEGAN
         self.number = 0
 
     def later(self, minutes: int = 5) -> str:
@@ -48,12 +49,12 @@ class Coder:
     def commit(self, message: str, *more: str) -> str:
         self.later()
         dates = {"GIT_AUTHOR_DATE": self.now.isoformat(), "GIT_COMMITTER_DATE": self.now.isoformat()}
-        self.desk.git(self.desk.project, "add", "-A", ".", ":(exclude).gitmem")
-        self.desk.git(self.desk.project, "commit", "-qm", message, *more, env=dates)
-        return self.desk.git(self.desk.project, "rev-parse", "HEAD").strip()
+        run_git(self.world.project, "add", "-A", ".", ":(exclude).gitmem")
+        run_git(self.world.project, "commit", "-qm", message, *more, env=dates)
+        return run_git(self.world.project, "rev-parse", "HEAD").strip()
 
     def file(self, path: str) -> Path:
-        file = self.desk.project / path
+        file = self.world.project / path
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
@@ -87,13 +88,13 @@ class Coder:
         path = self.folder / (f"rollout-2026-11-20T09-00-00-{session}.jsonl" if host == "codex" else f"{session}.jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        self.desk.run("import", str(path))
+        self.world.run("import", str(path))
 
     def _claude(self, session: str, request: str, call: tuple[str, object]) -> list[dict]:
         name, given = call
         common = {
             "sessionId": session,
-            "cwd": str(self.desk.project),
+            "cwd": str(self.world.project),
             "version": "2.1.330",
             "promptId": f"p{self.number}",
         }
@@ -115,7 +116,7 @@ class Coder:
     def _codex(self, session: str, request: str, call: tuple[str, object]) -> list[dict]:
         name, patch = call
         payloads = (
-            ("session_meta", {"id": session, "cwd": str(self.desk.project), "timestamp": self.later(1)}),
+            ("session_meta", {"id": session, "cwd": str(self.world.project), "timestamp": self.later(1)}),
             ("event_msg", {"type": "user_message", "message": request}),
             (
                 "response_item",
@@ -136,7 +137,7 @@ class Coder:
         return [{"timestamp": self.later(1), "type": kind, "payload": payload} for kind, payload in payloads]
 
     def why(self, *what: str) -> list[dict]:
-        return self.desk.run("why", *what, "--json").json
+        return self.world.run("why", *what, "--json").json
 
     def origins(self, path: str) -> dict[int, tuple[str, bool]]:
         """Return by line the request that it is led back to, "" for nobody, and whether that is certain."""
@@ -148,14 +149,14 @@ class Coder:
 
 
 @pytest.fixture
-def coder(desk, tmp_path) -> Coder:
-    desk.git(desk.project, "init", "-qb", "main")
-    return Coder(desk, tmp_path / "transcripts")
+def coder(world, tmp_path) -> Coder:
+    run_git(world.project, "init", "-qb", "main")
+    return Coder(world, tmp_path / "transcripts")
 
 
 def check(coder: Coder, path: str, expected: Sequence[tuple[str, str]]) -> None:
     """Compare the origins of lines that hold a text with the requests expected of them; no certain one may be wrong."""
-    texts = (coder.desk.project / path).read_text().splitlines()
+    texts = (coder.world.project / path).read_text().splitlines()
     origins = coder.origins(path)
     for text, request in expected:
         number = next(place for place, line in enumerate(texts, 1) if text in line)
@@ -192,7 +193,7 @@ def test_each_line_leads_to_the_request_that_wrote_it(coder):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["squash", "rebase", "rename", "reformat", "edited"])
 def test_what_git_and_formatters_do_to_lines_hides_nothing(coder, how):
-    git, project = coder.desk.git, coder.desk.project
+    git, project = run_git, coder.world.project
     coder.file("src/base.py").write_text("first = 'the project began by hand'\n")
     coder.commit("Begin")
     git(project, "switch", "-qc", "feature")
@@ -243,7 +244,7 @@ def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
     (reason,) = coder.why("src/cart.py:5")
     assert (reason["exchange"]["request"], reason["certain"], reason["others"]) == (WORDS[1], True, 1)
     assert reason["commit"] == commit
-    assert "1 earlier exchange wrote the same line" in coder.desk.run("why", "src/cart.py:5").out
+    assert "1 earlier exchange wrote the same line" in coder.world.run("why", "src/cart.py:5").out
 
 
 def test_a_commit_and_a_text_lead_there_too(coder):
@@ -257,25 +258,25 @@ def test_a_decision_that_cites_the_exchange_is_told_and_whether_it_is_in_force(c
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.commit("Add the cart")
     exchange = coder.why("src/cart.py:5")[0]["exchange"]["id"]
-    fact = coder.desk.run("facts", "add", "Prices are decimals, never floats.", "--json").json["id"]
-    file = next((coder.desk.store / "facts").rglob(f"{fact}*"))
+    fact = coder.world.run("facts", "add", "Prices are decimals, never floats.", "--json").json["id"]
+    file = next((coder.world.root / "facts").rglob(f"{fact}*"))
     file.write_text(re.sub("(?m)^sources: .*$", f"sources: [{exchange}]\n", file.read_text(), count=1))
-    told = coder.desk.run("why", "src/cart.py:5").out
+    told = coder.world.run("why", "src/cart.py:5").out
     assert f"Prices are decimals, never floats. ^{fact}" in told
-    coder.desk.run("facts", "retire", fact)
+    coder.world.run("facts", "retire", fact)
     assert coder.why("src/cart.py:5")[0]["facts"][0]["in_force"] is False
 
 
 def test_an_empty_answer_says_what_was_looked_at(coder):
     coder.file("src/old.py").write_text("value_of_long_ago = compute_everything()\n")
     commit = coder.commit("Long ago")
-    assert "no session of this project has been recorded yet" in coder.desk.run("why", "src/old.py:1").out
+    assert "no session of this project has been recorded yet" in coder.world.run("why", "src/old.py:1").out
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.append("src/old.py", "typed_now_by_hand = compute_everything(again=True)\n")
-    assert "written before the first recorded session" in coder.desk.run("why", "src/old.py:1").out
-    assert "it is not committed" in coder.desk.run("why", "src/old.py:2").out
+    assert "written before the first recorded session" in coder.world.run("why", "src/old.py:1").out
+    assert "it is not committed" in coder.world.run("why", "src/old.py:2").out
     later = coder.commit("By hand")
-    assert f"by hand or by a program, in commit {later[:10]}" in coder.desk.run("why", "src/old.py:2").out
+    assert f"by hand or by a program, in commit {later[:10]}" in coder.world.run("why", "src/old.py:2").out
     assert commit != later
 
 
@@ -286,7 +287,7 @@ def test_an_empty_answer_says_what_was_looked_at(coder):
 def test_a_wrong_place_is_refused_with_a_remedy(coder, what, code):
     coder.file("src/old.py").write_text("value = 1\n")
     coder.commit("Begin")
-    ran = coder.desk.ran("why", what)
+    ran = coder.world.ran("why", what)
     assert ran.code == code
     assert ran.err.count("\n") >= 1
     assert "Traceback" not in ran.err
@@ -295,12 +296,12 @@ def test_a_wrong_place_is_refused_with_a_remedy(coder, what, code):
 def test_it_works_in_a_clone_of_the_store_and_goes_with_the_session(coder, tmp_path):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.commit("Add the cart")
-    record = next((coder.desk.store / "lines").rglob("*.txt"))
+    record = next((coder.world.root / "lines").rglob("*.txt"))
     assert len(record.read_bytes()) < 400
     other = tmp_path / "other"
-    coder.desk.git(tmp_path, "clone", "-q", str(coder.desk.project), str(other))
-    coder.desk.git(other, "clone", "-q", str(coder.desk.store), ".gitmem")
-    reason = json.loads(coder.desk.run("why", "src/cart.py:5", "--json", cwd=other).data)[0]
+    run_git(tmp_path, "clone", "-q", str(coder.world.project), str(other))
+    run_git(other, "clone", "-q", str(coder.world.root), ".gitmem")
+    reason = json.loads(coder.world.run("why", "src/cart.py:5", "--json", cwd=other).data)[0]
     assert reason["exchange"]["request"] == WORDS[0]
 
 
@@ -308,36 +309,36 @@ def test_an_exchange_and_a_session_say_what_is_left_of_their_code(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     commit = coder.commit("Add the cart")
     exchange = coder.why("src/cart.py:5")[0]["exchange"]["id"]
-    assert f"src/cart.py: 6 of 6 lines left, in {commit[:10]} (6)" in coder.desk.run("show", f"^{exchange}").out
-    coder.desk.git(coder.desk.project, "mv", "src/cart.py", "src/basket.py")
+    assert f"src/cart.py: 6 of 6 lines left, in {commit[:10]} (6)" in coder.world.run("show", f"^{exchange}").out
+    run_git(coder.world.project, "mv", "src/cart.py", "src/basket.py")
     text = coder.file("src/basket.py").read_text()
     coder.file("src/basket.py").write_text(text.replace("import decimal\n", "import fractions\n"))
     coder.commit("Rename it")
-    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.desk.run("show", f"^{exchange}").out
-    session = coder.desk.run("sessions", "--json").json[0]["id"]
-    shown = coder.desk.run("show", session).out
+    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.world.run("show", f"^{exchange}").out
+    session = coder.world.run("sessions", "--json").json[0]["id"]
+    shown = coder.world.run("show", session).out
     assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in shown
-    assert coder.desk.run("sessions", session).out == shown
-    coder.desk.git(coder.desk.project, "rm", "-q", "src/basket.py")
+    assert coder.world.run("sessions", session).out == shown
+    run_git(coder.world.project, "rm", "-q", "src/basket.py")
     coder.commit("Remove it")
-    assert "src/cart.py is gone; 6 lines were written into it" in coder.desk.run("show", f"^{exchange}").out
+    assert "src/cart.py is gone; 6 lines were written into it" in coder.world.run("show", f"^{exchange}").out
 
 
 def test_a_file_leads_to_the_requests_that_made_it(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.commit("Add the cart")
-    coder.desk.git(coder.desk.project, "mv", "src/cart.py", "src/basket.py")
+    run_git(coder.world.project, "mv", "src/cart.py", "src/basket.py")
     coder.commit("Rename it")
     coder.codex(WORDS[1], "src/basket.py", CONFIRM)
-    made = coder.desk.run("log", "--code", "src/basket.py", "--json").json
+    made = coder.world.run("log", "--code", "src/basket.py", "--json").json
     assert [(item["request"], item["left"]) for item in made] == [(WORDS[1], 3), (WORDS[0], 6)]
-    assert "6 of 6 lines left" in coder.desk.run("log", "--code", "src/basket.py").out
-    assert coder.desk.ran("log", "--code", "nothing.py").code == 9
+    assert "6 of 6 lines left" in coder.world.run("log", "--code", "src/basket.py").out
+    assert coder.world.ran("log", "--code", "nothing.py").code == 9
 
 
 def test_the_sessions_on_a_branch_of_entire_are_read_each_at_its_longest(coder):
     """The branch has two snapshots of one growing session; the longer one says what wrote the line."""
-    git, project = coder.desk.git, coder.desk.project
+    git, project = run_git, coder.world.project
     lines = coder._claude(
         "5e55a000-0000-4000-8000-000000000000",
         WORDS[0],
@@ -345,7 +346,7 @@ def test_the_sessions_on_a_branch_of_entire_are_read_each_at_its_longest(coder):
     )
     coder.file("src/cart.py").write_text(CART)
     coder.commit("Add the cart")
-    assert coder.desk.ran("import", "--from", "entire").code == 9
+    assert coder.world.ran("import", "--from", "entire").code == 9
     git(project, "switch", "-q", "--orphan", "entire/checkpoints/v1")
     for number, length in ((0, 2), (1, 4)):
         folder = project / f"a{number}" / "b1c2d3e4f5" / "0"
@@ -356,19 +357,19 @@ def test_the_sessions_on_a_branch_of_entire_are_read_each_at_its_longest(coder):
     git(project, "add", "a0", "a1")
     git(project, "commit", "-qm", "Checkpoint")
     git(project, "switch", "-q", "main")
-    assert "sessions on Entire's branch" in coder.desk.run("import").out
-    assert coder.desk.run("import", "--from", "entire", "--dry-run", "--json").json["files"]
-    assert coder.desk.run("import", "--from", "entire", "--json").json["saved"] == 1
+    assert "sessions on Entire's branch" in coder.world.run("import").out
+    assert coder.world.run("import", "--from", "entire", "--dry-run", "--json").json["files"]
+    assert coder.world.run("import", "--from", "entire", "--json").json["saved"] == 1
     (reason,) = coder.why("src/cart.py:5")
     assert (reason["exchange"]["request"], reason["certain"]) == (WORDS[0], True)
-    assert coder.desk.run("import", "--from", "entire", "--json").json["saved"] == 0
+    assert coder.world.run("import", "--from", "entire", "--json").json["saved"] == 0
 
 
 def test_a_row_that_somebody_added_to_an_exchange_makes_nothing_certain(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.file("src/other.py").write_text("secret_backdoor_of_mallory = open_the_door()\n")
     coder.commit("Both")
-    record = next((coder.desk.store / "lines").rglob("*.txt"))
+    record = next((coder.world.root / "lines").rglob("*.txt"))
     row = record.read_text().splitlines()[0].split()
     forged = f"{row[0]} {row[1]} {digest_of('secret_backdoor_of_mallory = open_the_door()')} src/other.py\n"
     record.write_text(record.read_text() + forged)
@@ -380,10 +381,10 @@ def test_a_forgotten_session_takes_its_rows_along(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.codex(WORDS[1], "src/cart.py", CONFIRM)
     coder.commit("Both")
-    session = next(one["id"] for one in coder.desk.run("sessions", "--json").json if WORDS[0] in one["about"])
-    coder.desk.run("forget", "--session", session, "--yes")
-    records = b"".join(path.read_bytes() for path in (coder.desk.store / "lines").rglob("*.txt"))
+    session = next(one["id"] for one in coder.world.run("sessions", "--json").json if WORDS[0] in one["about"])
+    coder.world.run("forget", "--session", session, "--yes")
+    records = b"".join(path.read_bytes() for path in (coder.world.root / "lines").rglob("*.txt"))
     assert len(parse_written(records)) == 1, "the other session's row stays"
-    history = coder.desk.git(coder.desk.store, "log", "--all", "-p", "--", "lines")
+    history = run_git(coder.world.root, "log", "--all", "-p", "--", "lines")
     assert digest_of("    return sum(item.price * item.count for item in cart.items)") not in history
     assert coder.why("src/cart.py:5")[0]["ground"] == "nobody"

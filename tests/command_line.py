@@ -14,13 +14,10 @@ from typing import Any
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main
-from tests.conftest import RunsGit
-from tests.own_settings import own_file
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[1]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 KOREAN = "메모 notes/한국어 이름.md"
-LONG = "a sentence that is long enough to fill a file soon, and to be followed by git"
 # What a model answers when it is asked for a summary.
 SUMMARY = {
     "dateRange": {"first": "2026-01-10", "last": "2026-01-13"},
@@ -30,7 +27,6 @@ SUMMARY = {
     "overallSummary": " ".join(f"Step {number} of the loader was done." for number in range(10)),
 }
 _FENCE = re.compile(r"\A<gitmem-memory source='[^'<>]*'>\nRecorded[^\n]*\n(.*\n)</gitmem-memory>\n\Z", re.DOTALL)
-_SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
 class Terminal(io.TextIOWrapper):
@@ -131,53 +127,11 @@ class Runner:
         said = _written(out).decode()
         return code, said if fence else unfenced(said), _written(err).decode()
 
+    def ran(self, *argv: str, **options: Any) -> Ran:
+        code, out, err = self(*argv, fence=True, **options)
+        return Ran(code, out.encode(), err)
+
     def json(self, *argv: str) -> Any:
         code, out, err = self(*argv, "--json")
         assert code == 0, err
         return json.loads(out)
-
-
-@dataclass
-class Desk:
-    """A project with a store, and a way to run commands in it."""
-
-    project: Path
-    git: RunsGit
-
-    @property
-    def store(self) -> Path:
-        return self.project / ".gitmem"
-
-    def ran(
-        self, *argv: str, cwd: Path | None = None, terminal: bool = False, stdin: bytes = b"", **environ: str
-    ) -> Ran:
-        run = Runner(cwd or self.project, {**os.environ, **environ})
-        code, out, err = run(*argv, terminal=terminal, stdin=stdin, fence=True)
-        return Ran(code, out.encode(), err)
-
-    def run(self, *argv: str, **options: Any) -> Ran:
-        ran = self.ran(*argv, **options)
-        assert ran.code == 0, ran.err
-        return ran
-
-    def save(self, text: str, *options: str) -> dict[str, Any]:
-        saved: dict[str, Any] = self.run("save", text, "--json", *options).json
-        return saved
-
-    def rotate(self) -> str:
-        """Save until memory.md becomes an archive; return its path."""
-        own_file(os.environ, os.environ["HOME"]).write_text(_SMALL)
-        for number in range(40):
-            archive = self.save(f"filler {number} {LONG}", "--session", f"filler-{number}")["archive"]
-            if archive:
-                return str(archive)
-        raise AssertionError
-
-    def write(self, path: str, data: bytes, message: str | None = None, date: str | None = None) -> None:
-        file = self.store / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-        if message is not None:
-            self.git(self.store, "add", "-A")
-            dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
-            self.git(self.store, "commit", "-q", "-m", message, env=dates)
