@@ -49,6 +49,8 @@ BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 STEPS: dict[str, list[tuple[Any, str, Any]]] = {
     "without neighbours": [(rank, "WINDOW", ())],
     "without first lines": [(rank, "FIRST", 0.0)],
+    "without words in the query's order": [(rank, "PAIR", 0.0)],
+    "without half weight for what was said between tool calls": [(rank, "SAID", 1.0)],
     "without stop words": [(query, "stop_words", frozenset)],
     "without English stems": [
         (query, "stem", str),

@@ -133,13 +133,27 @@ class Line(Value):
     text: str
 
 
+Lines = dict[str, str]  # by path the matching lines of a file, each as `NUMBER:TEXT`
+
+
+def lines_in(block: str) -> list[Line]:
+    """Return the lines of a file as a scanner told them."""
+    pairs = (line.partition(":") for line in block.split("\n") if line)
+    return [Line._make((int(number), text[:LONGEST_LINE].rstrip("\r"))) for number, _, text in pairs]  # of thousands
+
+
+def block_of(lines: Iterable[Line]) -> str:
+    """Return lines as a scanner tells them."""
+    return "\n".join([f"{line.number}:{line.text}" for line in lines])
+
+
 class PythonScanner:
     """Reads each file and searches it: slower, and available everywhere."""
 
-    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> Lines:
         """Return the matching lines of each path."""
         found = {path: matching_lines(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
-        return {path: lines for path, lines in found.items() if lines}
+        return {path: block_of(lines) for path, lines in found.items() if lines}
 
 
 def matching_lines(text: str, literals: Sequence[str]) -> list[Line]:
@@ -178,7 +192,7 @@ def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 _SECONDS = 60
-_OPTIONS = ("--no-config", "--no-ignore", "--ignore-case", "--no-heading", "--line-number", "--with-filename", "--null")
+_OPTIONS = ("--no-config", "--no-ignore", "--ignore-case", "--heading", "--line-number", "--with-filename", "--null")
 # One file in lower case: reading it takes an eighth less CPU than the page faults of a map.
 _OPTIONS_OF_FILE = ("--no-config", "--no-mmap", "--byte-offset", "--no-line-number")
 _TEXT = ("--text", "--encoding=none", "--fixed-strings", "--color=never", "--no-messages")
@@ -191,24 +205,19 @@ class RgScanner:
         self._executable = executable
         self._environ = dict(environ)
 
-    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> Lines:
         """Return the matching lines of each path."""
         below = os.path.join(root, "")
         lines = self.lines([f"{below}{name}" for name in itertools.chain(*by_folder(paths))], literals)
         if lines is None:
             return PythonScanner().scan(root, paths, literals)
-        wanted = set(paths)
-        found: dict[str, list[Line]] = {}
-        for name, line in lines:
-            path = name[len(below) :].replace(os.sep, "/")
-            if path in wanted:
-                found.setdefault(path, []).append(line)
-        return found
+        named = {path[len(below) :].replace(os.sep, "/"): block for path, block in lines.items()}
+        return {path: named[path] for path in paths if path in named}
 
-    def lines(self, places: Sequence[str], literals: Sequence[str], *options: str) -> Iterator[tuple[str, Line]] | None:
-        """Return the matching lines in files and folders, each with its path; None if the search failed."""
+    def lines(self, places: Sequence[str], literals: Sequence[str], *options: str) -> Lines | None:
+        """Return the matching lines in files and folders, by path; None if the search failed."""
         output = self._run((*_OPTIONS, *options), literals, places)
-        return None if output is None else ((os.fsdecode(name), line) for name, line in parse_lines(output))
+        return None if output is None else {os.fsdecode(path): block for path, block in parse_blocks(output)}
 
     def scan_file(self, path: str, literals: Sequence[str]) -> list[tuple[int, str]]:
         """Return offset and text of the lines of a file in lower case that have one of the literals."""
@@ -228,21 +237,17 @@ class RgScanner:
         return output if rg.returncode in {0, 1, 2} else None  # 2: some file could not be read
 
 
-def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
-    """Yield paths and lines from the output of `rg --null --line-number`: `path NUL number : line`.
+def parse_blocks(output: bytes) -> Iterator[tuple[bytes, str]]:
+    """Yield paths and lines from the output of `rg --heading --null`: path, NUL, lines, an empty line.
 
-    A path may hold a newline, and a line a NUL, so a path ends at its first NUL and a line at its first newline.
+    A path may hold newlines, and a line a NUL, so a path ends at its first NUL, and lines at the next empty one.
     """
     place = 0
     while (end := output.find(b"\0", place)) >= 0:
-        path = output[place:end]
-        colon = output.find(b":", end)
-        newline = output.find(b"\n", colon)
-        newline = len(output) if newline < 0 else newline
-        # Four bytes make a character at most.
-        text = output[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
-        yield path, Line._make((int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r")))  # of thousands
-        place = newline + 1
+        empty = output.find(b"\n\n", end)
+        empty = len(output) if empty < 0 else empty
+        yield output[place:end], output[end + 1 : empty].decode("utf-8", "replace")
+        place = empty + 2
 
 
 _STATE = "search.json"
@@ -271,18 +276,20 @@ class BindingsScanner:
         self._search = search
         self._private = private
 
-    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> Lines:
         """Return the matching lines of each path."""
         missed = self._missed(root, paths)
         wanted = dict.fromkeys(path for path in paths if path not in missed)
         pattern = "|".join(_META.sub(r"\\\g<0>", literal) for literal in literals)
-        found: dict[str, list[Line]] = {}
+        found: dict[str, list[str]] = {}
         for said in self._lines(root, wanted, pattern, output_mode="content", n=True, i=True):
             path, _, rest = said.partition(":")
-            path, (number, _, text) = path.replace(os.sep, "/"), rest.partition(":")
+            path, number = path.replace(os.sep, "/"), rest.partition(":")[0]
             if path in wanted and number.isdecimal():
-                found.setdefault(path, []).append(Line(int(number), text[:LONGEST_LINE]))
-        return found | PythonScanner().scan(root, [path for path in paths if path in missed], literals)
+                found.setdefault(path, []).append(rest)
+        return {path: "\n".join(lines) for path, lines in found.items()} | PythonScanner().scan(
+            root, [path for path in paths if path in missed], literals
+        )
 
     def _lines(self, root: str, paths: Iterable[str], pattern: str, **options: object) -> Iterator[str]:
         """Yield what the bindings say of the folders and files of these paths, each from its path on."""

@@ -243,7 +243,7 @@ _LEAST_SHARED = 6  # words
 _ABOUT_AS_GOOD = 0.5  # of an older hit's score, which a newer one needs to take its place
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
-_VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own
+_VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges
 _SYLLABLES = 2  # of a Korean word, which end before its particles
 _HANGUL = "가"
 
@@ -264,7 +264,7 @@ def newest_of_subject_first(hits: Sequence[Ranked], asked: tuple[str, ...], mark
     `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`.
     """
     first = list(hits[:most])
-    told = {at: one for at, hit in enumerate(first) if (one := _compared(hit, asked, marks)).date and one.handle}
+    told = {at: one for at, hit in enumerate(first) if (one := _compared(hit, asked, marks))}
     order, left = list(range(len(first))), list(told)
     before: dict[int, str] = {}
     while left:
@@ -280,11 +280,16 @@ def newest_of_subject_first(hits: Sequence[Ranked], asked: tuple[str, ...], mark
     return [*(first[at]._replace(score=score, before=before.get(at, "")) for at, score in moved), *hits[most:]]
 
 
-def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared:
-    """Return the text of a hit without the words that are `asked` for; of a long one its best part and the request."""
+def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared | None:
+    """Return the text of a hit without the words that are `asked` for; of a long one its best part and the request.
+
+    None for what has no date or no handle, and for views of exchanges, which have a date of their own.
+    """
     units, unit = hit.units, hit.units.unit(hit.index)
     facts, lead = facts_of(units, unit), units.parts(hit.index).lead
     handle = facts.entry or units.named
+    if not (facts.date and handle) or units.path.startswith(_VIEWS):
+        return None
     fact = marks.facts.get(handle)
     text = units.text[unit.start : unit.end]
     if hit.part[0] > lead:
@@ -292,8 +297,7 @@ def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared:
     said = {word for word in _WORD.findall(fold(bare_text(text))) if not word.startswith(asked)}
     words = frozenset(word[:_SYLLABLES] if word[0] >= _HANGUL else word for word in said - stop_words() - _LABELS)
     session = short_session(facts.session or (fact.session if fact else ""))
-    own = "" if units.path.startswith(_VIEWS) else handle
-    return _Compared(words, facts.date, session, own, not marks.has_ended(handle))
+    return _Compared(words, facts.date, session, handle, not marks.has_ended(handle))
 
 
 def _on_one_subject(one: _Compared, other: _Compared) -> bool:

@@ -248,7 +248,8 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     else:
         date = day_of(unit.heading) or day
     session = named[1] if named else next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
-    if not label and (scope := re.search(_SCOPE, units.text[: max(units.text.find("\n---", 3) + 1, 0)])):
+    header = units.text.find("\n---", 3) + 1 if units.text.startswith("---") else 0
+    if not label and header and (scope := re.search(_SCOPE, units.text[:header])):
         tags = tuple(f"in/{one}" for one in re.findall(r'[^\s",]+', scope[1]))
     within = units.text[unit.start : unit.end] if label else ""
     also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()

@@ -15,7 +15,7 @@ from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import Context
 from gitmem.search.engine import LIMIT, answer, literals_of
-from gitmem.search.files import Line, PythonScanner, is_searched, list_paths, make_rg, read_file
+from gitmem.search.files import Lines, PythonScanner, is_searched, list_paths, make_rg, read_file
 from gitmem.search.filters import check_types, read_filters
 from gitmem.search.hits import Hit
 from gitmem.search.query import Query, fold, parse_query
@@ -128,7 +128,7 @@ def _promising(roots: Sequence[str], context: Context, query: Query) -> list[str
     return [*dict.fromkeys(map(stores.__getitem__, chosen.paths))]
 
 
-def _scan(roots: Sequence[str], context: Context, query: Query) -> dict[str, list[Line]]:
+def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:
     """Return the lines that have texts of the query, by file: of the rarest, until there are enough."""
     sample = roots[:: max(len(roots) // _SAMPLED, 1)]
     every = [(root, path) for root in sample for path in list_paths(root)]
@@ -138,18 +138,17 @@ def _scan(roots: Sequence[str], context: Context, query: Query) -> dict[str, lis
     rarity = Rarity(texts, times, query.terms, literals_of(query.terms))
     rg = make_rg(context)
 
-    def scan(part: list[str]) -> dict[str, list[Line]]:
+    def scan(part: list[str]) -> Lines:
         few = sum(map(rarity.estimate, part)) > BUDGET
         lines = rg.lines(roots, part, "--glob=*.md", *(_ONE_LINE if few else ())) if rg else None
-        found: dict[str, list[Line]] = {}
-        for path, line in _python(roots, part) if lines is None else lines:
-            found.setdefault(path, []).append(line)
-        return found
+        return _by_python(roots, part) if lines is None else lines
 
     return rarity.scan(scan, MOST_FILES)[0]
 
 
-def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, Line]]:
-    for root in roots:
-        for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
-            yield from ((f"{root}/{path}", line) for line in lines)
+def _by_python(roots: Sequence[str], literals: Sequence[str]) -> Lines:
+    return {
+        f"{root}/{path}": block
+        for root in roots
+        for path, block in PythonScanner().scan(root, list_paths(root), literals).items()
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from math import log
 
 from gitmem.document.entry import PURGED, is_purged
@@ -27,7 +27,7 @@ from gitmem.search.filters import (
 )
 from gitmem.search.hits import bare_text, facts_of
 from gitmem.search.query import Query, Term
-from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file
+from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, place_bonus, score_file
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.store import Store
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gitmem.search.near import Embedding
 
 _MORE = 30  # hits beyond the limit that are read where a filter needs their text
+_PLACED = 50  # units whose words are looked at by their places
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
 _SAVED = re.compile(r"- \[[^]\n]*\] \*\*(?!Exchange|State)\w")
@@ -94,6 +95,14 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
     return [item for item in ranked if not _repeats(item.units, item.index, tokens)] if tokens else ranked
 
 
+def _by_place(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Raise the best units with words in their first line, or one after the other as in the query."""
+    ranked.sort(key=lambda item: -item.score)
+    terms = asked.query.terms
+    best = (item._replace(score=item.score + place_bonus(item, terms)) for item in ranked[:_PLACED])
+    return [*best, *ranked[_PLACED:]] if terms else ranked
+
+
 def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
     """Add what is near by vectors, if there are any."""
     if asked.pools and asked.similar and (near := asked.similar.wait()):
@@ -137,7 +146,8 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
             item._replace(score=item.score * _BESIDE) if is_so else item
             for item, is_so in zip(first, beside, strict=True)
         ]
-    first.sort(key=lambda item: (-item.score, *_newest(item)))
+    first.sort(key=lambda item: -item.score)
+    first = [item for _, equals in groupby(first, lambda item: item.score) for item in _newest_first([*equals])]
     most = min(limit + _COMPARED, MOST) if limit else MOST
     words = tuple({needle.text for _, needle in needles_of(asked.query.terms)})
     return [*newest_of_subject_first(first, words, asked.marks, most), *memories[limit + _MORE :]]
@@ -169,6 +179,7 @@ def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Rank
 # What each step buys is in docs/figures.md ("Search").
 RANKING: tuple[Callable[[list[Ranked], Asked], list[Ranked]], ...] = (
     _by_words,
+    _by_place,
     _by_meaning,
     _one_hit_a_memory,
     _in_force,
@@ -307,6 +318,10 @@ def _order(item: Ranked) -> tuple[float, int, str, int]:
 def _newest(item: Ranked) -> tuple[tuple[int, ...], int, str, int]:
     date = facts_of(item.units, item.units.unit(item.index)).date
     return tuple(-ord(character) for character in date), _layer(item), item.units.path, item.index
+
+
+def _newest_first(equals: list[Ranked]) -> list[Ranked]:
+    return sorted(equals, key=_newest) if len(equals) > 1 else equals
 
 
 def _layer(item: Ranked) -> int:

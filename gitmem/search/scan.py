@@ -13,24 +13,36 @@ import json
 import mmap
 import os
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heapreplace
-from itertools import islice, takewhile, zip_longest
+from heapq import heapify, heappop, heapreplace, nsmallest
+from itertools import accumulate, islice, takewhile, zip_longest
 from math import log
 
 from gitmem.errors import GitmemError
-from gitmem.search.files import LINKED, LONGEST_LINE, Line, RgScanner, is_searched, matching_lines, read_file
+from gitmem.search.files import (
+    LINKED,
+    LONGEST_LINE,
+    Line,
+    Lines,
+    RgScanner,
+    block_of,
+    is_searched,
+    lines_in,
+    matching_lines,
+    read_file,
+)
 from gitmem.search.hits import day_of
 from gitmem.search.query import Term, fold
-from gitmem.search.rank import find_terms, needles_of
+from gitmem.search.rank import find_terms, finder, needles_of
 from gitmem.search.units import Excerpts
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-Lines = dict[str, list[Line]]
-
 BUDGET = 2_000  # matching lines of one scan
+_SAMPLED_LINES = 250  # which tell how many of the matching texts are words
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
 _UNDATED = "9999"
 
@@ -76,10 +88,10 @@ class Rarity:
     def estimate(self, text: str) -> float:
         """Estimate how many lines of the store have a text."""
         if text not in self._counts:
-            self._counts[text] = sum(low.count(text) for low in self._texts)
+            self._counts[text] = sum(1 for low in self._texts for _ in finder(text)(low))
         return self._times * self._counts[text]
 
-    def scan(self, scan: Callable[[list[str]], Mapping[str, list[Line]]], most: int) -> tuple[Lines, list[str]]:
+    def scan(self, scan: Callable[[list[str]], Lines], most: int) -> tuple[Lines, list[str]]:
         """Scan for part after part until `most` files have words of the query; return the lines and the literals."""
         lines: Lines = {}
         scanned: list[str] = []
@@ -91,9 +103,7 @@ class Rarity:
         return lines, scanned
 
     def _is_enough(self, lines: Lines, most: int) -> bool:
-        have = (
-            found for found in lines.values() if any(text in fold(line.text) for line in found for text in self.asked)
-        )
+        have = (block for block in map(fold, lines.values()) if any(text in block for text in self.asked))
         return sum(1 for _ in islice(have, most)) == most
 
     def unscanned(self, scanned: Sequence[str]) -> dict[int, float]:
@@ -105,11 +115,13 @@ class Rarity:
         }
 
 
-def add_lines(lines: Lines, more: Mapping[str, list[Line]]) -> None:
+def add_lines(lines: Lines, more: Lines) -> None:
     """Add the lines of another scan, each once."""
-    for key, found in more.items():
+    for key, block in more.items():
         known = lines.get(key)
-        lines[key] = sorted({*known, *found}, key=lambda line: line.number) if known else found
+        lines[key] = (
+            block_of(sorted({*lines_in(known), *lines_in(block)}, key=lambda line: line.number)) if known else block
+        )
 
 
 class Choice(Value):
@@ -120,81 +132,87 @@ class Choice(Value):
 
 
 def choose_files(
-    lines: Mapping[str, Sequence[Line]],
-    terms: Sequence[Term],
-    most: int,
-    fits: Callable[[str], bool] | None = None,
-    *,
-    sampled: int = 0,
-    loosely: bool = False,
+    lines: Lines, terms: Sequence[Term], most: int, fits: Callable[[str], bool] | None = None, *, loosely: bool = False
 ) -> Choice:
     """Choose the most promising files, without terms the newest; if there are more than `most`, only those that fit.
 
-    Matching texts bound from above how promising a file is; its words are looked for when its turn comes. A sample of
-    the files, of as many lines as `sampled`, tells which share of the texts are words.
+    The texts of a file's lines bound from above how promising it is; their words are looked for when its turn comes.
     """
     if len(lines) <= most:
         fits = None
     if not terms:
         return Choice([*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)], [])
-    size = sum(map(len, lines.values()))
-    texts = {path: _count_texts(found, terms) for path, found in lines.items()}
-    some = [*lines][:: -(-size // (sampled or BUDGET)) or 1]
-    words = _words({path: lines[path] for path in some}, terms, loosely=loosely)  # in one call: prompts wait for it
-    counts = _count_words(texts, words, len(terms))
+    paths = [*lines]
+    texts = _texts_in(lines, terms)
+    size = sum(block.count("\n") + 1 for block in lines.values())
+    words = _words(lines, paths[:: -(-size // _SAMPLED_LINES)], terms, loosely=loosely) if paths else {}
+    counts = _count_words([sum(of_file.values()) for of_file in texts], words, lines, terms)
     weights = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
-    queue = [
-        (-sum(weight for weight, count in zip(weights, of_file, strict=True) if count), place, path, False)
-        for place, (path, of_file) in enumerate(texts.items())
-    ]
+    bounds = [0.0] * len(paths)
+    for of_file, weight in zip(texts, weights, strict=True):
+        for place in of_file:
+            bounds[place] -= weight
+    queue = [(bound, place, False) for place, bound in enumerate(bounds)]
 
     def promising() -> Iterator[str]:
         heapify(queue)
         while queue:
-            _, place, path, is_known = queue[0]
+            _, place, is_known = queue[0]
+            path = paths[place]
             if is_known:
                 heappop(queue)
                 yield path
                 continue
             if path not in words:
-                words.update(_words({path: lines[path]}, terms, loosely=loosely))
-            heapreplace(queue, (-_promise(words[path], weights), place, path, True))
+                following = [path, *(paths[at] for _, at, known in nsmallest(most, queue) if not known)]
+                words.update(_words(lines, [one for one in following if one not in words], terms, loosely=loosely))
+            heapreplace(queue, (-_promise(words[path], weights), place, True))
 
-    paths = [*islice(filter(fits, promising()), most)]
+    chosen = [*islice(filter(fits, promising()), most)]
     if not (loosely or any(words.values())):
-        return choose_files(lines, terms, most, fits, sampled=sampled, loosely=True)
-    return Choice(paths, counts)
+        return choose_files(lines, terms, most, fits, loosely=True)
+    return Choice(chosen, counts)
+
+
+def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:
+    """Return by term how often its texts are in the lines of each file, by the file's place."""
+    low = fold("\0".join(lines.values()))
+    starts = [*accumulate((len(block) + 1 for block in lines.values()), initial=0)]
+    return [
+        Counter(
+            bisect_right(starts, match.start()) - 1 for needle in term.needles for match in finder(needle.text)(low)
+        )
+        for term in terms
+    ]
 
 
 def _words(
-    files: Mapping[str, Sequence[Line]], terms: Sequence[Term], *, loosely: bool
+    lines: Lines, paths: Sequence[str], terms: Sequence[Term], *, loosely: bool
 ) -> dict[str, list[tuple[int, dict[int, float]]]]:
     """Return, by file, the numbers of the lines with terms, and how often they have each."""
-    placed = [(path, line) for path, lines in files.items() for line in lines]
+    placed = [(path, line) for path in paths for line in lines_in(lines[path])]
     texts = Excerpts("", [(index, line.text) for index, (_, line) in enumerate(placed)])
     found = find_terms(texts, needles_of(terms), loosely=loosely)
-    words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in files}
+    words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in paths}
     for index in sorted(found):
         path, line = placed[index]
         words[path].append((line.number, found[index].counts))
     return words
 
 
-def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
-    """Return how often the texts of each term are in lines, also inside words."""
-    low = fold("\n".join(line.text for line in lines))
-    return [sum(low.count(needle.text) for needle in term.needles) for term in terms]
-
-
 def _count_words(
-    texts: Mapping[str, Sequence[int]], words: Mapping[str, Sequence[tuple[int, Mapping[int, float]]]], terms: int
+    texts: Sequence[int],
+    words: Mapping[str, Sequence[tuple[int, Mapping[int, float]]]],
+    lines: Lines,
+    terms: Sequence[Term],
 ) -> list[float]:
-    """Return how often each term is in all files: its texts, times the share of words in some of the files."""
+    """Return how often each term is in all files: its texts, times the share of words among those of some files."""
+    some = fold("\0".join(lines[path] for path in words))
     counts = []
-    for term in range(terms):
-        seen = sum(texts[path][term] for path in words)
-        count = sum(there.get(term, 0.0) for word in words.values() for _, there in word)
-        counts.append(sum(of_file[term] for of_file in texts.values()) * (count / seen if seen else 1.0))
+    for number, term in enumerate(terms):
+        seen = sum(1 for needle in term.needles for _ in finder(needle.text)(some))
+        count = sum(there.get(number, 0.0) for word in words.values() for _, there in word)
+        counts.append(texts[number] * (count / seen if seen else 1.0))
     return counts
 
 
@@ -256,14 +274,14 @@ class Texts:
         step = max(self.size // _SAMPLES, _SAMPLE)
         return [self._data[at : at + _SAMPLE].decode("utf-8", "replace") for at in range(0, self.size, step)]
 
-    def scan(self, literals: Sequence[str], rg: RgScanner | None) -> dict[str, list[Line]]:
+    def scan(self, literals: Sequence[str], rg: RgScanner | None) -> Lines:
         """Return the lines that have one of the literals, by key."""
         if rg is not None:
             return self._by_key(rg.scan_file(self._path, literals), literals)
         lines = {pair for literal in literals for pair in self._lines(literal.encode(), self.size)}
         return self._by_key(sorted(lines), literals)
 
-    def newest(self, literal: str, most: int) -> dict[str, list[Line]]:
+    def newest(self, literal: str, most: int) -> Lines:
         """Return the last lines that have a literal, `most` of them, by key."""
         return self._by_key(sorted(self._lines(literal.encode(), most)), [literal])
 
@@ -275,7 +293,7 @@ class Texts:
             yield start, self._data[start : min(stop, start + 4 * LONGEST_LINE)].decode("utf-8", "replace")
             most -= 1
 
-    def _by_key(self, places: Iterable[tuple[int, str]], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def _by_key(self, places: Iterable[tuple[int, str]], literals: Sequence[str]) -> Lines:
         found: dict[str, list[Line]] = {}
         key, at, number, end = "", 0, 0, self._data.find(_HEAD) + 1
         for offset, text in places:
@@ -291,7 +309,7 @@ class Texts:
             found.pop(path, None)
             if lines := matching_lines(text, literals):
                 found[path] = lines
-        return found
+        return {path: block_of(lines) for path, lines in found.items()}
 
 
 def open_texts(store: Store, days: Sequence[str]) -> Texts | None:

@@ -22,7 +22,7 @@ from gitmem.history.past_days import (
 from gitmem.search.files import (
     LINKED,
     FileVersion,
-    Line,
+    Lines,
     Scanner,
     is_searched,
     list_paths,
@@ -104,17 +104,16 @@ def work_tree(
 def _chosen(
     documents: Documents,
     size: float,
-    lines: Mapping[str, list[Line]],
+    lines: Lines,
     terms: Sequence[Term],
     unscanned: Mapping[int, float],
     *,
     most: int,
     fits: Callable[[Units], bool] | None = None,
-    sampled: int = 0,
 ) -> Pool:
     """Return the most promising of the files with these lines."""
     passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
-    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes, sampled=sampled)
+    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes)
     read = documents.load_all(chosen.paths)
     is_all = len(chosen.paths) == len(lines) or (fits is not None and len(chosen.paths) < most)
     counts = [max(count, unscanned.get(number, 0.0)) for number, count in enumerate(chosen.counts)]
@@ -185,7 +184,7 @@ class Documents:
         """Return those of some files that are not gone, cut into units."""
         return [self.load(key, file) for key in keys if (file := self.stat(key)) is not None]
 
-    def scan(self, scanner: Scanner, literals: Sequence[str], allow: Callable[[str], bool]) -> dict[str, list[Line]]:
+    def scan(self, scanner: Scanner, literals: Sequence[str], allow: Callable[[str], bool]) -> Lines:
         """Return the lines of allowed files that hold one of the literals, by key."""
         found = scanner.scan(self._root, self._paths, literals)
         if self._days:
@@ -205,7 +204,7 @@ def _in_texts(
     sample = texts.sample()
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals, HURRIED_BUDGET)
 
-    def scan(part: list[str]) -> dict[str, list[Line]]:
+    def scan(part: list[str]) -> Lines:
         rare = [literal for literal in part if rarity.estimate(literal) <= HURRIED_BUDGET]
         found = texts.scan(rare, make_rg(store.context)) if rare else {}
         for literal in part:
@@ -216,7 +215,7 @@ def _in_texts(
     lines, scanned = rarity.scan(scan, most)
     unscanned = rarity.unscanned([literal for literal in scanned if rarity.estimate(literal) <= HURRIED_BUDGET])
     newest = dict(reversed(lines.items()))
-    chosen = _chosen(documents, texts.size, newest, terms, unscanned, most=most, sampled=HURRIED_BUDGET // 2)
+    chosen = _chosen(documents, texts.size, newest, terms, unscanned, most=most)
     return chosen._replace(complete=False)
 
 

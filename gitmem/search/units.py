@@ -127,21 +127,14 @@ class Units:
         is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
         return HEADING if is_bare else kind
 
-    @cached_property
-    def _titles(self) -> list[tuple[int, str]]:
-        """The headings of the text: the index of a unit that begins with one, and its title."""
-        found = []
-        for index, (start, end, kind) in enumerate(self._spans):
+    def _heading(self, index: int) -> str:
+        """Return the title of the last heading at or before a unit, or ""."""
+        for start, end, kind in reversed(self._spans[: index + 1]):
             if kind != ENTRY and self.text.startswith("#", start):
                 marks, _, title = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
                 if not marks.strip("#"):
-                    found.append((index, title.strip()))
-        return found
-
-    def _heading(self, index: int) -> str:
-        """Return the title of the last heading at or before a unit, or ""."""
-        before = bisect_right(self._titles, index, key=lambda title: title[0])
-        return self._titles[before - 1][1] if before else ""
+                    return title.strip()
+        return ""
 
     def around(self, position: int) -> tuple[int, int]:
         """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""
@@ -294,12 +287,25 @@ class Excerpts(Units):
         self.size = len(self.text)
         self.low = fold(self.text)
         self._numbers = [number for number, _ in lines]
-        starts = [*accumulate((len(text) + 1 for text in texts), initial=0)][:-1]
+        self._texts = texts
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The starts of the lines."""
+        return [*accumulate((len(text) + 1 for text in self._texts), initial=0)][:-1]
+
+    @cached_property
+    def _spans(self) -> list[Span]:
         first = first_line()
-        self._spans = [
+        return [
             (start, start + len(text), ENTRY if first.match(text) else SECTION)
-            for start, text in zip(starts, texts, strict=True)
+            for start, text in zip(self.starts, self._texts, strict=True)
         ]
+
+    def around(self, position: int) -> tuple[int, int]:
+        """Return the index of the line at a position, and where the next one begins."""
+        index = bisect_right(self.starts, position) - 1
+        return index, self.starts[index] + len(self._texts[index])
 
     def kind(self, index: int) -> str:
         """Return the kind of a unit; a single heading counts as a section."""

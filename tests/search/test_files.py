@@ -12,8 +12,9 @@ from gitmem.search.files import (
     PythonScanner,
     RgScanner,
     find_bindings,
+    lines_in,
     list_paths,
-    parse_lines,
+    parse_blocks,
 )
 
 
@@ -57,7 +58,7 @@ def look(scanner, tmp_path):
             with open(place, "wb") as file:
                 file.write(data)
         found = scanner.scan(str(root), list_paths(str(root)), literals)
-        return {path: [line.number for line in lines] for path, lines in found.items()}
+        return {path: [line.number for line in lines_in(block)] for path, block in found.items()}
 
     return run
 
@@ -136,7 +137,7 @@ def test_a_line_of_megabytes_is_found_and_cut(scanner, tmp_path):
 
     found = scanner.scan(str(tmp_path / "store"), list_paths(str(tmp_path / "store")), ["apple"])
 
-    assert [(line.number, len(line.text)) for line in found["k/a.md"]] == [(1, LONGEST_LINE), (2, 11)]
+    assert [(line.number, len(line.text)) for line in lines_in(found["k/a.md"])] == [(1, LONGEST_LINE), (2, 11)]
 
 
 def test_ends_of_lines_of_other_systems_are_no_part_of_a_line(scanner, tmp_path):
@@ -146,7 +147,10 @@ def test_ends_of_lines_of_other_systems_are_no_part_of_a_line(scanner, tmp_path)
 
     found = scanner.scan(str(tmp_path / "store"), list_paths(str(tmp_path / "store")), ["apple"])
 
-    assert [(line.number, line.text.lstrip("\ufeff")) for line in found["k/a.md"]] == [(1, "apple"), (3, "apple c")]
+    assert [(line.number, line.text.lstrip("\ufeff")) for line in lines_in(found["k/a.md"])] == [
+        (1, "apple"),
+        (3, "apple c"),
+    ]
 
 
 def test_what_changes_between_two_searches_is_seen(look):
@@ -167,10 +171,10 @@ def test_no_files_are_no_trouble(look, tmp_path):
 
 
 def test_what_rg_says_is_read_whatever_stands_in_paths_and_lines():
-    said = b"./a\nb.md\x002:text\0with: nul\n./c:3:d.md\x0010:\xff\r\n./e\x001:no end"
+    said = b"./a\n\nb.md\x002:text\0with: nul\n7:\n\n./c:3:d.md\x0010:\xff\r\n\n./e\x001:no end"
 
-    assert [(path, *line) for path, line in parse_lines(said)] == [
-        (b"./a\nb.md", 2, "text\0with: nul"),
-        (b"./c:3:d.md", 10, "\ufffd"),
-        (b"./e", 1, "no end"),
+    assert [(path, *map(tuple, lines_in(block))) for path, block in parse_blocks(said)] == [
+        (b"./a\n\nb.md", (2, "text\0with: nul"), (7, "")),
+        (b"./c:3:d.md", (10, "\ufffd")),
+        (b"./e", (1, "no end")),
     ]

@@ -42,6 +42,31 @@ def test_the_line_of_an_exchange_shows_the_words_that_answer(shelf):
     assert len(hit.snippet) <= 200
 
 
+def test_words_that_follow_one_another_as_in_the_query_come_before_the_same_words_apart(shelf):
+    shelf.put("knowledge/a.md", "# A\n\nThe directory of the logs; what is current in the working copy.\n")
+    shelf.put("knowledge/b.md", "# B\n\nThe copy in the logs is what `current_working_directory` gives.\n")
+    assert shelf.paths("current working directory")[0] == "knowledge/b.md"
+    assert shelf.paths("directory of the logs")[0] == "knowledge/a.md"
+
+
+def test_a_word_in_the_first_line_counts_more_than_one_below(shelf):
+    shelf.put("knowledge/a.md", "# A\n\nnothing of it here\na turnstile at last\n")
+    shelf.put("knowledge/b.md", "# B\n\na turnstile at first\nnothing of it here\n")
+    assert shelf.paths("turnstile")[0] == "knowledge/b.md"
+
+
+def test_neighbours_count_for_entries_and_not_for_sections(shelf):
+    shelf.put("knowledge/a.md", "## One\n\nquokka quokka quokka\n\n## Two\n\nwallaby\n\n## Three\n\nquokka\n")
+    shelf.put("knowledge/b.md", "## One\n\nnothing\n\n## Two\n\nwallaby\n\n## Three\n\nnothing\n")
+    scores = {hit.score for hit in shelf.search("wallaby quokka") if "wallaby" in hit.text}
+    assert len(scores) == 1
+    notes = ("quoll", "numbat", "idle", "idle", "idle", "quoll")
+    lines = (f"- [10:0{at}:00] **Note**: {word} ^x4f7k2m9q{at}0\n" for at, word in enumerate(notes))
+    shelf.put(LOG, "".join(lines))
+    beside, alone = (hit.score for hit in shelf.search("quoll numbat") if "quoll" in hit.text)
+    assert beside > alone
+
+
 def test_an_exchange_is_told_with_the_next_request_that_may_refute_it(shelf):
     done = exchange(10, "Stop the duplicate mails", "Each mail is sent once.")
     shelf.put(
