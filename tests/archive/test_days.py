@@ -99,19 +99,6 @@ def test_what_is_undone_is_found_no_more(past):
     assert [hit.entry for hit in hits(past)] == [past.note.id]
 
 
-def test_an_undone_consolidation_leaves_the_day_alone(past):
-    late = past.save_on("2026-11-03", "A late word on the walrus.")
-    without_memory(past)
-    done = consolidate_due(past.store).done
-    assert found(past, "walrus") == [("daily/2026/11/2026-11-03.md", late.id)]
-
-    undo(past.store, revision=done[0].commit)
-    do_upkeep(past.store, lambda: False)
-
-    assert [(hit.entry, hit.commit) for hit in hits(past, "walrus") if hit.path.startswith("daily")] == [(late.id, "")]
-    assert "2026-11-03" not in copies(past)
-
-
 def test_what_is_delivered_late_for_a_day_is_found_with_what_was_there(past):
     late = past.save_on("2026-09-29", "A late word on the walrus.")
     assert {hit.entry for hit in hits(past, "walrus")} == {late.id}

@@ -11,7 +11,6 @@ from gitmem.archive import rotate as consolidating
 from gitmem.archive.rotate import check, consolidate_due, due, rotations
 from gitmem.background import do_upkeep
 from gitmem.document.entry import MemoryType, entry_ids
-from gitmem.document.ids import make_id
 from gitmem.history.past_days import drop_days
 from gitmem.learn.end import replay
 from gitmem.model.concept import begun, line_of, render_new
@@ -36,15 +35,6 @@ def configured(world, text: str = SMALL):
     own_settings(world.store.context, text)
     world.store = type(world.store)(world.store.root, world.store.context)
     return world
-
-
-def fill(world, count: int) -> list[str]:
-    ids = []
-    for index in range(count):
-        what = world.event(f"entry number {index}, long enough to fill a file before long")
-        save(world.store, what)
-        ids.append(what.id)
-    return ids
 
 
 def archives(world) -> list[Path]:
@@ -89,38 +79,11 @@ def write(world, path: str, text: str) -> None:
     (root(world) / path).write_text(text, encoding="utf-8")
 
 
-def entry_line(day: str, number: int) -> str:
-    identifier = make_id(number, bytes(7))
-    return f"- [{day} 10:00:00] **Note**: text {number} ^{identifier}\n"
-
-
 def archived(world, path: str, text: str) -> str:
     world.clock.now += timedelta(hours=1)
     write(world, path, text)
     check(world.store)
     return world.store.tip
-
-
-def test_days_are_those_of_new_entries(world):
-    carried, new = entry_line("2026-01-01", 1), entry_line("2026-02-03", 2)
-    archived(world, "archive/memory_20260102_000000.md", carried)
-    archived(world, "archive/memory_20260204_000000.md", carried + new)
-    archived(world, "archive/memory_20260205_000000.md", carried + new)
-    archived(world, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
-    archived(world, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
-    archived(world, "archive/memory_20260208_000000.md", "")
-
-    found = rotations(world.store)
-
-    assert [item.days for item in found] == [
-        ("2026-01-01", "2026-01-01"),
-        ("2026-02-03", "2026-02-03"),
-        ("2026-01-01", "2026-02-03"),  # nothing in it is new
-        ("2025-12-30", "2025-12-31"),
-        None,
-        None,
-    ]
-    assert [item.lines for item in found] == [1, 2, 2, 4, 1, 0]
 
 
 def test_summaries_and_edits_are_seen(world):

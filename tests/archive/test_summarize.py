@@ -1,7 +1,6 @@
 """Better summaries: asked of a fake server as each provider is, or handed over; the archive always has one."""
 
 import json
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -284,15 +283,6 @@ def test_without_settings_nothing_is_sent(world, home, model_server, monkeypatch
     store = Store(world.store.root, world.store.context)
     assert store.config.summary.provider == "offline"
     assert improve(store, archive).method == "offline"
-
-
-def test_what_just_failed_is_not_asked_again_behind_a_hook(asking, model_server):
-    assert is_worth_asking(asking.store, asking.archive)
-    model_server.behave = ["status:401:"]
-    improve(asking.store, asking.archive, Waits().patience)
-    assert not is_worth_asking(asking.store, asking.archive)
-    asking.clock.now += timedelta(hours=2)
-    assert is_worth_asking(asking.store, asking.archive)
 
 
 def test_a_better_summary_stays(asking, model_server):

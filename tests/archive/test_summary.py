@@ -36,15 +36,6 @@ from tests.started import session_start
 
 NOW = datetime(2026, 1, 13, 11, 27, tzinfo=UTC)
 ARCHIVE = "archive/memory_20260113_112700.md"
-FULL = Summary(
-    archive=ARCHIVE,
-    date_range=("2026-01-10", "2026-01-13"),
-    section_count=45,
-    themes=(Theme("회전: 'yes'", "요약은 #1 이다.", ("1234abcd", "2026-01-10")), Theme("no", "", ())),
-    key_decisions=(KeyDecision("Use uv, not pnpm: it locks", "because it is faster 🚀", "2026-01-11"),),
-    issues=(Issue("긴 경로", "open", "2026-01-12"), Issue("leak", "resolved", "")),
-    overall_summary="첫 문장이다. Second sentence.\n\n---\nAnother: paragraph.",
-)
 
 words = st.text(max_size=80) | st.sampled_from(
     ["no", "007", "12:30", "2026-01-01", "- a", "# b", "'", '"', "~", "{}", "\ud800"]
@@ -68,19 +59,6 @@ summaries = st.builds(
 def test_a_summary_comes_back_from_its_document(summary):
     assert parse_document(render_document(summary, NOW)) == cleaned(summary)
     assert cleaned(cleaned(summary)) == cleaned(summary)
-
-
-def test_the_document_is_front_matter_and_a_text():
-    document = Document.parse(render_document(FULL, NOW))
-    assert document.problem is None
-    assert document.get("id") == "summary-20260113-112700"
-    assert document.get("kind") == "summary"
-    assert document.get("created") == NOW
-    assert document.get("method") == "offline"
-    assert document.body == FULL.overall_summary + "\n"
-    assert document.metadata["key_decisions"] == [
-        {"decision": "Use uv, not pnpm: it locks", "reason": "because it is faster 🚀", "date": "2026-01-11"}
-    ]
 
 
 def test_the_largest_summary_has_a_header_that_can_be_read():
@@ -148,29 +126,6 @@ def rotated(world) -> str:
         if done.archive:
             return done.archive
     raise AssertionError
-
-
-def ops(world, bare_git, *options: str) -> list[str]:
-    return bare_git(
-        Path(world.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
-    ).split("\n")
-
-
-def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
-    archive = rotated(small)
-    assert ops(small, bare_git, "-3") == ["save", "summarize", "rotate"]
-    root = Path(small.store.root)
-    assert bare_git(root, "show", "--name-only", "--format=", "HEAD~1").strip() == summary_path(archive)
-    named = bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Archive,valueonly)", "HEAD~1")
-    assert named.strip() == archive
-    assert bare_git(root, "status", "--porcelain").strip() == ""
-    summary = read_summary(small.store, archive)
-    assert summary.archive == archive
-    assert [(one.decision, one.reason) for one in summary.key_decisions] == [
-        ("never deploy on Fridays, because nobody is there", "")
-    ]
-    assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
-    assert "The parser of part" in summary.overall_summary
 
 
 def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, bare_git):
@@ -276,17 +231,3 @@ def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(sm
     going_on, ended = as_of_now(summary, small.store).key_decisions
     assert going_on.decision == new
     assert ended.decision == f"{old} [superseded since {small.clock.now:%Y-%m-%d}, now: {new}]"
-
-
-def test_a_summary_names_the_parts_of_the_project_it_is_made_of(small):
-    """Those of entries, by their tags, and of facts, whose lines may have none."""
-    decision = small.save("never deploy on Fridays", MemoryType.DECISION, tags=("in/b",))
-    memory = Path(small.store.root, "memory.md")
-    memory.write_text(memory.read_text("utf-8").replace(" #in/b", ""), "utf-8")
-    assert (decision.id in memory.read_text("utf-8"), "#in/" in memory.read_text("utf-8")) == (True, False)
-    small.save("The yak is shorn.", tags=("in/packages/a",))
-    archive = rotated(small)
-    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))
-    better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
-    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
-    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))

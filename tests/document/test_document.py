@@ -12,68 +12,6 @@ from gitmem.document.plain_header import YamlTextError
 
 
 @pytest.mark.parametrize(
-    "data, header, body",
-    [
-        (b"", None, ""),
-        (b"text", None, "text"),
-        (b"---\n---\n", "", ""),
-        (b"---\n---", "", ""),
-        (b"---\na: 1\n---", "a: 1\n", ""),
-        (b"---\na: 1\n---\n\n\nx", "a: 1\n", "\n\nx"),
-        (b"---\r\na: 1\r\n---\r\nx\r\n", "a: 1\r\n", "x\r\n"),
-        (b"---\ra: 1\r---\rx\r", "a: 1\r", "x\r"),
-        (b"---\r\na: 1\n---\rx\n", "a: 1\n", "x\n"),
-        (b"--- \t\na: 1\n---  \nx", "a: 1\n", "x"),
-        (b"---\na: 1\n...\nx\n---\n", "a: 1\n", "x\n---\n"),
-        (b"\xef\xbb\xbf---\na: 1\n---\nx", "a: 1\n", "x"),
-        (b"\xef\xbb\xbfx", None, "x"),
-        (b"---\na: |\n  ---\n  ...\n---\nx", "a: |\n  ---\n  ...\n", "x"),
-        (b"---\na: 1\n----\nb: 2\n---\nx", "a: 1\n----\nb: 2\n", "x"),
-        (b"---\na: 1\n--- # end\nb: 2\n---\nx", "a: 1\n--- # end\nb: 2\n", "x"),
-        (b"---\n\nA rule, then text.\n", None, "---\n\nA rule, then text.\n"),
-        (b"---", None, "---"),
-        (b"---\n", None, "---\n"),
-        (b"----\na: 1\n----\n", None, "----\na: 1\n----\n"),
-        (b"--- a\nb: 1\n---\n", None, "--- a\nb: 1\n---\n"),
-        (b"\n---\na: 1\n---\n", None, "\n---\na: 1\n---\n"),
-        (b" ---\na: 1\n---\n", None, " ---\na: 1\n---\n"),
-        (b"---\na: \xff\n---\n\xfe\n", "a: \udcff\n", "\udcfe\n"),
-        (b"\xff\xfe-\x00-\x00-\x00", None, "\udcff\udcfe-\0-\0-\0"),
-    ],
-)
-def test_where_front_matter_is_and_where_not(data, header, body):
-    document = Document.parse(data)
-
-    assert (document.header, document.body) == (header, body)
-    assert document.render() == data
-
-
-@pytest.mark.parametrize(
-    "header, problem",
-    [
-        ("a: [\n", "valid YAML"),
-        ("a: 1\na: 2\n", "'a' is there twice"),
-        ("a: \udcff\n", "UTF-8"),
-        ("a: !!python/name:os.system\n", "valid YAML"),
-        ("<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "conflict markers stand in the header"),
-        ("a: 1\r\n||||||| base\r\nb: 1\r\n", "conflict markers stand in the header"),
-    ],
-)
-def test_a_broken_header_is_kept_and_said(header, problem):
-    data = f"---\n{header}---\nbody\n".encode("utf-8", "surrogateescape")
-    document = Document.parse(data)
-
-    assert document.metadata == {}
-    assert problem in document.problem
-    assert document.render() == data
-    with pytest.raises(BrokenHeaderError, match=problem):
-        document.set("a", 1)
-    with pytest.raises(BrokenHeaderError, match=problem):
-        document.remove("a")
-    assert document.with_body("new\n").render() == data.replace(b"\nbody\n", b"\nnew\n")
-
-
-@pytest.mark.parametrize(
     "data, problem",
     [
         (b"---\nid: 1\ntext\n", "no closing line"),
@@ -90,14 +28,6 @@ def test_what_was_meant_as_a_header_gets_no_second_one_on_top(data, problem):
         document.set("a", 1)
     with pytest.raises(BrokenHeaderError):
         document.remove("a")
-
-
-@pytest.mark.parametrize("data", [b"", b"---\n\nNote: a rule.\n", b"# <<<<<<< \n", b"---\n# c\n---\n"])
-def test_no_problem_where_no_header_was_meant_or_it_is_empty(data):
-    document = Document.parse(data)
-
-    assert document.problem is None
-    assert document.metadata == {}
 
 
 @pytest.mark.parametrize(
@@ -137,31 +67,6 @@ def test_set(before, after):
 )
 def test_remove_takes_an_empty_header_away_where_the_body_has_none_of_its_own(before, after):
     assert Document.parse(before).remove("k").render() == after
-
-
-@pytest.mark.parametrize(
-    "before, body, after",
-    [
-        (b"---\na: 1\n---", "x", b"---\na: 1\n---\nx"),
-        (b"---\r\na: 1\r\n---", "x", b"---\r\na: 1\r\n---\r\nx"),
-        (b"---\na: 1\n---", "", b"---\na: 1\n---"),
-        (b"---\na: 1\n---\nold", "", b"---\na: 1\n---\n"),
-        (b"\xef\xbb\xbfold", "new", b"\xef\xbb\xbfnew"),
-        (b"old", "\udcff", b"\xff"),
-    ],
-)
-def test_with_body(before, body, after):
-    document = Document.parse(before).with_body(body)
-
-    assert document.render() == after
-    assert document.body == body
-
-
-def test_a_body_that_brings_front_matter_is_read_as_everybody_reads_it_and_cannot_be_changed():
-    document = Document.parse(b"old").with_body("---\na: 1\n---\nx")
-    assert (document.get("a"), document.body) == (1, "x")
-    with pytest.raises(TypeError):
-        document.metadata["a"] = "x"
 
 
 # For any file ---------------------------------------------------------------------------------------------------------

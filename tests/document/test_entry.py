@@ -1,15 +1,12 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, MemoryType, clean_tag, clean_text, find_entries, render_entry
-from gitmem.document.event import Save, UnknownEventError, parse_event
+from gitmem.document.event import Save, parse_event
 from gitmem.document.ids import ALPHABET, LENGTH
 from gitmem.platform.machine import datetime
 
-FORMAT = Path(__file__).parents[2] / "docs" / "format.md"
 ID = "1ksd9q2x0m3v8t5w7zab"
 OTHER = "1ksd9q2x0m0000000000"
 
@@ -35,21 +32,6 @@ NEWLINES = st.sampled_from(["\n", "\r\n"])
 
 def entry(text, *, identifier=ID, tags=()):
     return Entry(identifier, "12:00:00", "Note", text, tags)
-
-
-def test_the_example_of_the_format_page():
-    page = FORMAT.read_text("utf-8")
-    found, *others = find_entries(page)
-    for other in others:
-        assert page[other.start : other.end] == render_entry(other.entry)
-    assert found.entry == Entry(
-        ID,
-        "2026-11-21 14:03:22",
-        "Decision",
-        "Use uv, not pnpm.\nA second line of the same entry.",
-        ("build", "python"),
-    )
-    assert page[found.start : found.end] == render_entry(found.entry)
 
 
 @given(ENTRIES, NEWLINES)
@@ -91,50 +73,6 @@ def test_entries_are_found_between_what_people_wrote(items, newline, ended):
 FIRST = f"- [12:00:00] **Note**: first ^{ID}"
 
 
-@pytest.mark.parametrize(
-    "text, expected, rest",
-    [
-        (f"{FIRST}\n", "first", ""),
-        (f"{FIRST}\n\ttab\n", "first\ntab", ""),
-        (f"{FIRST}\n    code\n", "first\n  code", ""),
-        (f"{FIRST}\r\n  second\nmixed\n", "first\nsecond", "mixed\n"),
-        (f"{FIRST}\n\n  second\n", "first\n\nsecond", ""),
-        (f"{FIRST}\n   \n \t \r\n  second\n", "first\n\n\nsecond", ""),
-        (f"{FIRST}\n  second\n\n\n", "first\nsecond", "\n\n"),
-        (f"{FIRST}\n  second\n   \n\t\r\n", "first\nsecond", "   \n\t\r\n"),
-        (f"{FIRST}\n  second\n    ", "first\nsecond", "    "),
-        (f"{FIRST}\n  second", "first\nsecond", ""),
-        (f"{FIRST}\n one blank\n", "first", " one blank\n"),
-        (f"{FIRST}\nprose\n  indented\n", "first", "prose\n  indented\n"),
-        (f"{FIRST}\n\n## Heading\n", "first", "\n## Heading\n"),
-        (f"{FIRST}\n  trailing  \n", "first\ntrailing  ", ""),
-    ],
-)
-def test_where_an_entry_ends(text, expected, rest):
-    (found,) = find_entries("prose\n" + text)
-    assert found.entry.text == expected
-    assert ("prose\n" + text)[found.end :] == rest
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("- [12:00:00] **Note**: a person's item", f" {FIRST}", f"* {FIRST[2:]}", f"-{FIRST[1:].lstrip()}"),
-        *(f"- [12:00] **Note**: x ^{ID}", f"- [1２:00:00] **Note**: x ^{ID}"),
-        *(f"- [2026-11-21T12:00:00] **Note**: x ^{ID}", f"- [12:00:00] Note: x ^{ID}", f"- [12:00:00] ****: x ^{ID}"),
-        *(f"- [12:00:00] **{'N' * 61}**: x ^{ID}", f"- [12:00:00] **Note**:x ^{ID}"),
-        *(f"- [12:00:00] **Note** x ^{ID}", f"- [12:00:00] **Note** #{'t' * 51}: x ^{ID}"),
-        *(f"- [12:00:00] **Note** #a,b: x ^{ID}", f"- [12:00:00] **Note**: x^{ID}"),
-        *(f"- [12:00:00] **Note**: x ^{ID}.", f"- [12:00:00] **Note**: x ^{ID}0"),
-        *(f"- [12:00:00] **Note**: x ^{ID[:-1]}", f"- [12:00:00] **Note**: x ^{ID.upper()}"),
-        *(f"- [12:00:00] **Note**: x ^{ID[:-1]}o", f"- [12:00:00] **Note**: x\n  y ^{ID}"),
-        f"- [12:00:00] **Note**: x\u2028^{ID}",
-    ],
-)
-def test_what_belongs_to_people(line):
-    assert find_entries(f"{line}\n") == []
-
-
 @given(RAW_TEXTS)
 def test_clean_text_is_what_an_entry_can_hold(raw):
     text = clean_text(raw)
@@ -145,33 +83,9 @@ def test_clean_text_is_what_an_entry_can_hold(raw):
     assert not any(line.endswith((" ", "\t")) for line in text.split("\n"))
 
 
-@pytest.mark.parametrize(
-    "raw, text",
-    [
-        ("Use uv, not pnpm.", "Use uv, not pnpm."),
-        ("a\r\nb\rc\nd", "a\nb\nc\nd"),
-        ("\n \n\t\n  a  \n\n  b\t\n \n", "a\n\n  b"),
-        ("\ta\n\tb", "a\n\tb"),
-        ("a\x1b[31mb\x00c\x9bd", "a\ufffd[31mb\ufffdc\ufffdd"),
-        ("\ud800 \udcff", "? ?"),
-        ("한글 🧠\u3000", "한글 🧠\u3000"),
-        (" \n\t ", ""),
-        ("", ""),
-    ],
-)
-def test_cleaned_texts(raw, text):
-    assert clean_text(raw) == text
-
-
 @pytest.mark.parametrize("tag", ["a", "python", "#build", "ci/linux", "snake_case-2", "한국어", "x" * 50])
 def test_a_tag_loses_its_hash_sign(tag):
     assert clean_tag(tag) == tag.removeprefix("#")
-
-
-@pytest.mark.parametrize("tag", ["", "#", "##a", "two words", "a\n", "a:b", "a*", "x" * 51, "a\u2028", "🧠", "a,b"])
-def test_what_is_no_tag(tag):
-    with pytest.raises(ValueError, match="1 to 50"):
-        clean_tag(tag)
 
 
 HOSTILE = {
@@ -208,16 +122,6 @@ def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, function, be
 SAVE = Save(
     "0" * 20, datetime.fromisoformat("2026-01-11T10:11:12+09:00"), "text", MemoryType.DECISION, ("a",), "s", "cli"
 )
-
-
-def test_a_save_comes_back_from_its_event():
-    assert parse_event(SAVE.to_event()) == SAVE
-
-
-@pytest.mark.parametrize("change", [{"v": 2}, {"kind": "other"}])
-def test_an_event_of_a_newer_gitmem_is_told_from_a_broken_one(change):
-    with pytest.raises(UnknownEventError):
-        parse_event({**SAVE.to_event(), **change})
 
 
 @pytest.mark.parametrize(

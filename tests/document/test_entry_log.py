@@ -123,37 +123,6 @@ def test_a_fence_is_whole_lines_with_the_same_mark_at_both_ends(text):
 
 
 @pytest.mark.parametrize(
-    "text, title, expected",
-    [
-        ("## One\na\n## Two\nb\n", "Two", "b\n"),
-        ("## ONE\na\n", "one", "a\n"),
-        ("## Größe\na\n", "GRÖSSE", "a\n"),
-        ("## One\na\n## One\nb\n", "One", "a\n"),
-        ("# One\na\n## One\nb\n", "One", "b\n"),
-        ("# One\na\n", "One", "a\n"),
-        ("a\n## One\n", "", "a\n"),
-        ("a\n", "", "a\n"),
-        ("## One\n", "", ""),
-    ],
-)
-def test_finding_a_section(text, title, expected):
-    part = find_section(text, title)
-    assert text[part.body : part.end] == expected
-
-
-def test_a_section_that_is_not_there():
-    assert find_section("## One\n### Three\n```\n## Two\n```\n", "Two") is None
-    assert find_section("## One\n### Three\n", "Three") is None
-
-
-def test_an_id_that_is_only_quoted_is_no_entrys():
-    text = line(A, f"as in\n- [12:00:00] **Note**: other ^{B}\nand ^{C}") + f"\nsee ^{D}\n"
-    assert entry_ids(text) == {A}
-    added = add_entry(text, "One", entry(B))
-    assert entry_ids(added) == {A, B}
-
-
-@pytest.mark.parametrize(
     "before, after",
     [
         ("", f"## One\n\n{line(A)}"),
@@ -277,11 +246,6 @@ def test_a_thousand_are_restored_with_one_look_at_the_sections(monkeypatch):
     many = [("One", entry(f"{number:0{LENGTH}}")) for number in range(1000)]
     assert len(entry_ids(restore_entries(f"## One\n\n{line(C)}", many))) == 1001
     assert len(looks) <= 2
-
-
-def test_the_section_of_an_entry():
-    text = f"{line(A)}# Title\n{line(B)}## One\n{line(C)}```\n## Two\n```\n{line(D)}"
-    assert [section_of(text, found) for found in find_entries(text)] == ["", "Title", "One", "One"]
 
 
 HOSTILE = [

@@ -276,13 +276,6 @@ def test_a_branch_that_moved_meanwhile_stays_where_it_is(git, move):
     sound(git)
 
 
-def test_a_tip_that_is_not_there_fails_and_says_so(git):
-    put(git, None, {"a": b"0"})
-    with pytest.raises(GitFailedError):
-        put(git, "1" * 40, {"a": b"ours"})
-    sound(git)
-
-
 def test_a_writer_that_lost_leaves_the_unfinished_packs_of_others(git):
     base = put(git, None, {"a": b"0"})
     theirs = Path(str(git.git_dir)) / "objects" / "pack" / "tmp_pack_theirs"

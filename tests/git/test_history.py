@@ -1,14 +1,11 @@
 """History by GitPython: what it says, and that nothing of it starts a git, or a program, that is not ours."""
 
-import os
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitmem.errors import GitFailedError
-from gitmem.git import process as process_module
 from gitmem.git.history import StoreRepo
 from gitmem.git.log import log
 from gitmem.git.process import Git
@@ -83,17 +80,6 @@ def test_blame_of_what_is_not_there(repo, store, rotated, path: str, lines: tupl
     assert not (store / "written").exists()
 
 
-def test_blame_takes_no_line_for_a_header(repo, commit):
-    texts = [
-        "author Eve",
-        "0" * 40 + " 1 1 1",
-        *("", "\ttab", "filename x", "back\rslash \x0b \x85", "boundary", "no end"),
-    ]
-    oids = [commit(str(n), {"memory.md": "\n".join(texts[: n + 1]) + ("\n" if n < 7 else "")}) for n in range(8)]
-
-    assert repo.blame_lines(oids[-1], "memory.md", edited=False) == dict(enumerate(oids, 1))
-
-
 @pytest.fixture
 def two_commits(commit) -> tuple[str, str]:
     return commit("one", {"memory.md": "a\n"}), commit("two", {"memory.md": "a\nb\n"}, at=1)
@@ -149,32 +135,6 @@ def test_a_hostile_configuration_starts_nothing(two_commits, git, hostile, store
     assert repo.untracked_files == [".gitattributes", "new.md"]
     repo.close()
     assert not hostile.exists()
-
-
-def test_every_process_is_ours_and_none_is_left(repo, git, rotated, monkeypatch):
-    started = []
-    child = process_module.Child
-
-    class Watched(child):  # type: ignore[misc,valid-type]
-        def __init__(self, argv: object, environ: dict[str, str], **options: bool) -> None:
-            started.append(self)
-            self.environment = environ
-            super().__init__(argv, environ, **options)
-
-    def refused(*_args: object, **_options: object) -> None:
-        raise AssertionError("GitPython started a process of its own")
-
-    monkeypatch.setattr(process_module, "Child", Watched)
-    monkeypatch.setattr(subprocess, "Popen", refused)
-    repo.blame_lines(rotated[-1], KOREAN, edited=False)
-    repo.shown(rotated[-1])
-    assert repo.commit(rotated[-1]).message == "save 5"
-    repo.close()
-
-    assert all(process.returncode is not None for process in started)
-    assert len(started) > 2
-    assert all(process.environment["GIT_CONFIG_NOSYSTEM"] == "1" for process in started)
-    assert started[-1].environment["GIT_OBJECT_DIRECTORY"] == os.path.join(git.git_dir or "", "objects")
 
 
 @pytest.mark.parametrize("command, option", [("git log", {}), (["git", "log"], {"shell": True})])

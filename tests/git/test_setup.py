@@ -179,28 +179,6 @@ def test_one_whose_files_a_power_cut_emptied_is_connected_or_added_again(watched
     assert bare_git(store, "status", "--porcelain").split() == (["M", "memory.md"] if filled else [])
 
 
-def test_other_work_trees_are_left_alone(watched, tmp_path, environ, bare_git):
-    """One on a stick that is not plugged in looks like one that was deleted."""
-    bare_git(watched, "worktree", "add", "-q", "--detach", str(tmp_path / "stick"))
-    shutil.rmtree(tmp_path / "stick")
-    bare_git(watched, "worktree", "add", "-q", "--detach", str(tmp_path / "begun"))
-    (watched / ".git" / "worktrees" / "begun" / "locked").write_text("initializing")
-    add(watched, environ)
-    names = {path.name for path in (watched / ".git" / "worktrees").iterdir()}
-    assert {"stick", "begun"} < names
-    assert (tmp_path / "begun" / "main.py").exists()
-    shutil.rmtree(tmp_path / "begun")
-
-
-def test_one_that_a_user_locked_is_left_alone(watched, environ, bare_git):
-    store = add(watched, environ)
-    bare_git(watched, "worktree", "lock", "--reason", "on a stick", str(store))
-    shutil.rmtree(store)
-    with pytest.raises(GitFailedError):
-        add_linked_work_tree(str(watched / ".git"), str(store), environ)
-    assert len(list((watched / ".git" / "worktrees").iterdir())) == 1
-
-
 def test_a_folder_with_files_is_not_taken_over(watched, environ):
     (watched / ".gitmem").mkdir()
     (watched / ".gitmem" / "mine.md").write_bytes(b"mine\n")

@@ -1,6 +1,5 @@
 import os
 import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.index import IndexUpdate, read_entries, set_entries
+from gitmem.git.index import IndexUpdate
 from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -179,15 +178,6 @@ def test_a_temporary_folder_that_is_a_link_or_a_file_is_neither_written_nor_clea
     assert files(outside) == {"precious": b"x"}
 
 
-def test_what_is_staged_is_not_seen_and_can_be_discarded(store, tree):
-    before = files(store)
-    staged = [tree.stage("memory.md", b"x"), tree.stage("new/one.md", b"y"), tree.stage("daily/day.md", None)]
-    assert {name: data for name, data in files(store).items() if not name.startswith(".tmp")} == before
-    tree.discard(staged)
-    tree.discard(staged)
-    assert files(store) == before
-
-
 @posix
 def test_no_room_leaves_no_temporary_file(store, tree):
     import resource  # not on Windows
@@ -293,28 +283,6 @@ def test_an_edit_of_the_same_size_and_time_by_rename_is_seen(store, tree):
 # Modes
 
 
-@posix
-def test_executable_or_not(store, tree):
-    (store / "memory.md").chmod(0o4754)
-    assert tree.load("memory.md").executable
-    tree.publish([tree.stage("memory.md", b"x", executable=True)])
-    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o754
-    tree.publish([tree.stage("memory.md", b"x", executable=False)])
-    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o644
-    assert not tree.load("memory.md").executable
-    (store / "memory.md").chmod(0o640)
-    tree.load("memory.md")
-    tree.publish([tree.stage("memory.md", b"x", executable=True)])
-    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == 0o750
-    before = os.umask(0o027)
-    try:
-        tree.publish([tree.stage("new.sh", b"x", executable=True), tree.stage("new.md", b"x")])
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((store / "new.sh").stat().st_mode) == 0o750
-    assert stat.S_IMODE((store / "new.md").stat().st_mode) == 0o640
-
-
 def test_whether_modes_mean_something_here(store, tree, git, bare_git):
     assert tree.trusts_modes() is (sys.platform != "win32")
     bare_git(store, "config", "core.fileMode", "false")
@@ -324,41 +292,6 @@ def test_whether_modes_mean_something_here(store, tree, git, bare_git):
 
 
 # What was edited
-
-
-@posix
-def test_every_kind_of_edit(store, tree, bare_git):
-    for name in ("modified", "deleted", "staged", "staged-and-undone", "unstaged", "mode", "moved", "same"):
-        (store / name).write_bytes(f"content of {name}\n".encode() * 3)
-    bare_git(store, "add", "-A")
-    bare_git(store, "commit", "-qm", "second")
-    (store / "modified").write_bytes(b"changed")
-    (store / "deleted").unlink()
-    (store / "staged").write_bytes(b"changed")
-    (store / "staged-and-undone").write_bytes(b"changed")
-    bare_git(store, "add", "staged", "staged-and-undone")
-    (store / "staged-and-undone").write_bytes(b"content of staged-and-undone\n" * 3)
-    bare_git(store, "rm", "--cached", "-q", "unstaged")
-    (store / "mode").chmod(0o755)
-    bare_git(store, "mv", "moved", "moved-to")
-    os.utime(store / "same", (1, 1))
-    (store / "new").mkdir()
-    (store / "new" / "file").write_bytes(b"x")
-    (store / "intended").write_bytes(b"x")
-    bare_git(store, "add", "-N", "intended")
-    (store / "x.ignored").write_bytes(b"x")
-    (store / ".tmp").mkdir()
-    (store / ".tmp" / "x").write_bytes(b"x")
-    (store / "link").symlink_to("same")
-    with tree.look() as look:
-        edited = look.edited()
-    assert set(edited) == {
-        *("modified", "deleted", "staged", "unstaged", "mode", "moved", "moved-to", "new/file", "intended", "link")
-    }
-    assert look.unchanged == ["same", "staged-and-undone"], "their entries in the index are to be renewed"
-    listed = bare_git(store, "ls-tree", "-r", "-z", "HEAD").split("\0")[:-1]
-    at_tip = {path: (meta.split()[0], meta.split()[2]) for meta, path in (line.split("\t") for line in listed)}
-    assert look.at_tip == {path: at_tip.get(path) for path in edited}, "a save need not ask for each"
 
 
 def test_conflicts_left_in_the_index_are_for_the_user(store, tree, bare_git):
@@ -371,13 +304,6 @@ def test_conflicts_left_in_the_index_are_for_the_user(store, tree, bare_git):
         bare_git(store, "stash", "pop")
     with pytest.raises(UnfinishedError, match=r"memory\.md"):
         tree.edited()
-
-
-def test_looking_for_edits_writes_nothing(store, tree):
-    os.utime(store / "memory.md", (1, 1))
-    before = (store / ".git" / "index").stat().st_mtime_ns
-    assert tree.edited() == []
-    assert (store / ".git" / "index").stat().st_mtime_ns == before
 
 
 # The index
@@ -401,25 +327,6 @@ def test_a_path_that_changed_nothing_changes_nothing(store, tree, bare_git):
         index.start()
     assert status(bare_git, store) == ""
     assert not (store / ".git" / "index.lock").exists()
-
-
-def test_an_update_whose_git_cannot_start_starts_it_at_its_end(store, tree, bare_git):
-    store.rename(store.parent / "away")
-    index = started(tree)
-    (store.parent / "away").rename(store)
-    put(tree, {"memory.md": b"two\n"})
-    index.finish(["memory.md"])
-    assert status(bare_git, store) == "M  memory.md"
-
-
-def test_other_people_s_entries_stay(store, tree, git, bare_git):
-    (store / "staged.md").write_bytes(b"staged")
-    bare_git(store, "add", "staged.md")
-    index = started(tree)
-    put(tree, {"memory.md": b"two\n"})
-    index.finish(["memory.md"])
-    assert status(bare_git, store) == "M  memory.md\nA  staged.md"
-    assert len(read_entries(git)) == 4
 
 
 @pytest.mark.long
@@ -473,26 +380,6 @@ def test_a_lock_that_is_released_soon_is_waited_for(store, tree, bare_git):
     assert status(bare_git, store) == "M  memory.md"
 
 
-@pytest.mark.parametrize("locked", [False, True])
-def test_a_split_index(store, tree, bare_git, locked):
-    for number in range(50):
-        (store / f"{number}.md").write_bytes(b"%d" % number)
-    bare_git(store, "add", "-A")
-    bare_git(store, "commit", "-qm", "many")
-    bare_git(store, "config", "core.splitIndex", "true")
-    bare_git(store, "update-index", "--split-index")
-    lock = store / ".git" / "index.lock"
-    if locked:
-        lock.write_bytes(b"an index")
-        os.utime(lock, (1, 1))
-    index = started(tree)
-    put(tree, {"1.md": b"one", "2.md": None, "new.md": b"n"})
-    index.finish(["1.md", "2.md", "new.md"])
-    if locked:
-        lock.unlink()
-    assert status(bare_git, store) == "M  1.md\nD  2.md\nA  new.md"
-
-
 @pytest.mark.parametrize("damage", [b"", b"\0" * 64, b"DIRC"])
 def test_a_damaged_index_is_made_anew(store, tree, bare_git, damage):
     def harm() -> None:
@@ -507,34 +394,12 @@ def test_a_damaged_index_is_made_anew(store, tree, bare_git, damage):
     assert status(bare_git, store) == "M  memory.md"
 
 
-def test_an_index_that_is_missing_is_made_anew(store, tree, bare_git):
-    (store / ".git" / "index").unlink()
-    assert sorted(tree.edited()) == [".gitignore", "daily/day.md", "memory.md"]
-
-
 def test_a_failure_is_an_error_and_leaves_no_process(store, tree):
     (store / ".git" / "HEAD").unlink()
     with pytest.raises(GitFailedError):
         tree.edited()
     with pytest.raises(GitFailedError):
         tree.open_index().finish(["memory.md"])
-
-
-@pytest.mark.parametrize("locked", [False, True])
-def test_entries_are_set_whatever_the_disk_holds(store, git, bare_git, locked):
-    oid = bare_git(store, "hash-object", "-w", "--stdin", stdin=b"as in the tip")
-    (store / "memory.md").write_bytes(b"as a person has it")
-    if locked:
-        (store / ".git" / "index.lock").touch()
-        os.utime(store / ".git" / "index.lock", (1, 1))
-    set_entries(git, {"memory.md": ("100755", oid), "daily/day.md": None, "new.md": ("100644", oid), "none": None})
-    set_entries(git, {})
-    assert read_entries(git) == {
-        ".gitignore": bare_git(store, "rev-parse", "HEAD:.gitignore"),
-        "memory.md": oid,
-        "new.md": oid,
-    }
-    assert (store / "memory.md").read_bytes() == b"as a person has it"
 
 
 # The filters of a configuration
@@ -561,16 +426,3 @@ def test_many_files_are_staged_at_once_or_none_is(store, tree):
     with pytest.raises(RefusedError):
         tree.stage_all([*files, ("way/x.md", b"x", False), *files])
     assert list((store / ".tmp").iterdir()) == []
-
-
-def test_each_file_that_is_staged_with_others_is_synced(store, tree, monkeypatch):
-    synced = []
-    fsync = os.fsync
-
-    def noted(descriptor: int) -> None:
-        synced.append(os.fstat(descriptor).st_size)
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    tree.stage_all([(f"{number}.md", b"x" * number, False) for number in range(1, 40)])
-    assert sorted(synced) == [*range(1, 40)]

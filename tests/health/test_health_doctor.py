@@ -241,24 +241,6 @@ def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
     assert {one.check for one in found} >= {one.check for one in examine(patient.store, QUICK)}
 
 
-def test_status_counts_what_is_there(patient):
-    first = patient.save("one")
-    patient.write("archive/memory_20260101_000000.md", "old")
-    patient.write("daily/2026/01/2026-01-01.md", "older")
-    patient.git("add", ".")
-    patient.git("commit", "-qm", "by hand")
-    patient.write("memory.md", "x" * 4001)
-    status = status_of(patient)
-    assert (status.store, status.branch) == (str(patient.root), "gitmem")
-    assert status.last_save is not None
-    assert (status.last_save.commit, status.last_save.subject) == (first.commit, "Save note: one")
-    assert (status.tokens, status.threshold) == (1001, 23_750)
-    assert (status.archives, status.days) == (1, 2)
-    assert status.newest_day == max(path.stem for path in patient.root.glob("daily/*/*/*.md"))
-    assert status.edited == ("memory.md",)
-    assert (status.waiting, status.aside, status.attention) == (0, 0, ())
-
-
 def test_a_file_of_facts_that_is_no_fact_is_named_and_not_counted(patient):
     patient.write("facts/rule/no-friday.md", "Never deploy on a Friday.\n")
     patient.write("facts/rule/r0000000000-by-hand.md", "---\nid: r0000000000\nkind: rule\n---\nDeploy on Mondays.\n")
@@ -370,14 +352,6 @@ def test_what_was_found_is_told_until_it_is_fixed(world):
         world.commit({"facts/c.md": FINE + b"more\n"})
     world.commit({"facts/a.md": FINE, "facts/b.md": FINE})
     assert [finding.level.value for finding in said(world)] == ["ok", "ok"]
-
-
-@pytest.mark.parametrize("committed, edited", [(FINE, BROKEN), (BROKEN, FINE)])
-def test_an_edit_that_is_taken_back_leaves_what_is_committed(world, committed, edited):
-    world.commit({"facts/a.md": committed})
-    for content in (committed, edited, committed):
-        world.write("facts/a.md", content)
-        assert said(world) == all_that_is_wrong(world)
 
 
 @pytest.mark.parametrize(

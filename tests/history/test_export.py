@@ -53,22 +53,6 @@ def applied(state: dict[str, dict], changes: list[dict]) -> dict[str, dict]:
     return state
 
 
-def test_each_memory_is_one_record_however_many_views_it_has(world):
-    saved = store(world, "The port is 5432.", MemoryType.LEARNING, tags=("db",))
-    put(world, {UV.path: render_fact(UV)})
-    _, found = records(world)
-    by_id = {record["id"]: record for record in found}
-    assert len(by_id) == len(found)
-    assert by_id[saved.id]["text"] == "The port is 5432."
-    assert by_id[saved.id]["kind"] == "learning"
-    assert by_id[saved.id]["tags"] == ["db"]
-    assert by_id[saved.id]["author"]
-    assert by_id[saved.id]["path"].startswith("daily/")
-    assert by_id[UV.id]["kind"] == "decision"
-    assert by_id[UV.id]["status"] == "active"
-    assert by_id[UV.id]["path"] == UV.path
-
-
 def test_the_same_commit_gives_the_same_bytes_and_nothing_changed_since_itself(world):
     store(world, "one")
     assert list(export(world.store)) == list(export(world.store))

@@ -11,9 +11,8 @@ from gitmem.archive.rotate import check
 from gitmem.document.entry import MemoryType
 from gitmem.document.event import Save
 from gitmem.document.ids import make_id
-from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, find_entry, versions
-from gitmem.history.records import difference, parse_date, records, resolve
+from gitmem.history.records import parse_date, resolve
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
 from gitmem.store.store import Store
@@ -29,32 +28,6 @@ def span(text: str, now: datetime = NOW) -> tuple[str, str]:
     found = parse_date(text, now)
     assert found is not None
     return found.first.isoformat(), found.last.isoformat()
-
-
-@pytest.mark.parametrize(
-    "text, first, last",
-    [
-        ("2026-11-21", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
-        ("2024-02-29", "2024-02-29T00:00:00+09:00", "2024-02-29T23:59:59+09:00"),
-        ("2026-11-21 14:03", "2026-11-21T14:03:00+09:00", "2026-11-21T14:03:59+09:00"),
-        ("2026-11-21T14:03", "2026-11-21T14:03:00+09:00", "2026-11-21T14:03:59+09:00"),
-        ("2026-11-21 14:03:22", "2026-11-21T14:03:22+09:00", "2026-11-21T14:03:22+09:00"),
-        ("2026-11-21T14:03:22.123456", "2026-11-21T14:03:22+09:00", "2026-11-21T14:03:22+09:00"),
-        ("2026-11-21T14:03Z", "2026-11-21T14:03:00+00:00", "2026-11-21T14:03:59+00:00"),
-        ("2026-11-21 14:03:22 +0100", "2026-11-21T14:03:22+01:00", "2026-11-21T14:03:22+01:00"),
-        ("2026-11-21T14:03-05:30", "2026-11-21T14:03:00-05:30", "2026-11-21T14:03:59-05:30"),
-        ("today", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
-        (" Yesterday ", "2026-11-20T00:00:00+09:00", "2026-11-20T23:59:59+09:00"),
-        ("3 days ago", "2026-11-18T00:00:00+09:00", "2026-11-18T23:59:59+09:00"),
-        ("1 day  ago", "2026-11-20T00:00:00+09:00", "2026-11-20T23:59:59+09:00"),
-        ("2 weeks ago", "2026-11-07T00:00:00+09:00", "2026-11-07T23:59:59+09:00"),
-        ("0 days ago", "2026-11-21T00:00:00+09:00", "2026-11-21T23:59:59+09:00"),
-        ("5 hours ago", "2026-11-21T00:03:22+00:00", "2026-11-21T00:03:22+00:00"),
-        ("10 minutes ago", "2026-11-21T04:53:22+00:00", "2026-11-21T04:53:22+00:00"),
-    ],
-)
-def test_forms(text: str, first: str, last: str):
-    assert span(text) == (first, last)
 
 
 @pytest.mark.parametrize(
@@ -211,23 +184,6 @@ def test_dates_mean_the_end_of_what_they_name(memory: Memory):
 # blame and entries
 
 
-def test_each_line_leads_to_its_save_also_through_rotations(small: Memory):
-    saved = {small.save(f"fact {n} {LONG}", f"session-{n}", MemoryType.DECISION): f"session-{n}" for n in range(3)}
-    archive = small.rotate()
-    small.save("after", "session-9")
-
-    for path, all_of_them in ((archive, True), (MEMORY, False)):
-        facts = [line for line in blame(small.store, path) if "fact" in line.text]
-        assert not all_of_them or len(facts) == len(saved)
-        for line in facts:
-            assert line.origin
-            assert line.origin.session == saved[line.origin.commit]
-            assert line.origin.session[-1] in line.text[line.text.index("fact") :][:7]
-            assert (line.origin.host, line.origin.machine) == ("cli", "box")
-            assert line.origin.date.utcoffset() == timedelta(hours=9)
-    assert not [line for line in blame(small.store, archive) if line.origin is None or line.origin.op == "rotate"]
-
-
 def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
     text = f"title\n{LONG}\n\n```\n{LONG} in code\n```"
     first = memory.save(text, "first")
@@ -241,39 +197,6 @@ def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
     assert [line.origin.commit for line in blame(memory.store, MEMORY, (inside, inside + 1)) if line.origin] == [
         second
     ] * 2
-
-
-def test_what_a_user_wrote_inside_an_entry_stays_theirs(memory: Memory):
-    memory.save("title\nsecond line of it")
-    text = (memory.store.read(MEMORY) or b"").decode()
-    memory.write(MEMORY, text.replace("second line", "a better second line"))
-    before = [line for line in blame(memory.store, MEMORY) if "better" in line.text]
-    check(memory.store)
-    after = [line for line in blame(memory.store, MEMORY) if "better" in line.text]
-
-    assert [line.origin for line in before] == [None]
-    assert [line.origin.op for line in after if line.origin] == ["edit"]
-
-
-def test_range_and_numbers(memory: Memory):
-    memory.save("one")
-    everything = blame(memory.store, MEMORY)
-
-    assert blame(memory.store, MEMORY, (2, 4)) == everything[1:4]
-    assert [line.number for line in everything] == list(range(1, len(everything) + 1))
-    for lines in ((0, 1), (3, 2), (1, 999), (999, 999)):
-        with pytest.raises(NotFoundError):
-            blame(memory.store, MEMORY, lines)
-    with pytest.raises(NotFoundError):
-        blame(memory.store, "nowhere.md")
-
-
-def test_files_no_commit_holds(memory: Memory):
-    memory.write("새 file.md", "one\r\ntwo")
-    memory.write("empty.md", "")
-
-    assert [(line.text, line.origin) for line in blame(memory.store, "새 file.md")] == [("one", None), ("two", None)]
-    assert blame(memory.store, "empty.md") == []
 
 
 def test_entry_that_was_taken_out_comes_from_history(memory: Memory):
@@ -302,32 +225,6 @@ def test_entry_by_hand_has_no_origin(memory: Memory):
     assert found.origin is None
 
 
-def test_no_such_entry(memory: Memory):
-    identifier = make_id(5, bytes(7))
-    memory.save(f"mentions ^{identifier} in passing")
-    with pytest.raises(NotFoundError):
-        find_entry(memory.store, identifier)
-
-
-def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):
-    small.rotate()
-
-    def state() -> dict[str, float]:
-        return {
-            os.path.join(folder, name): os.lstat(os.path.join(folder, name)).st_mtime_ns
-            for folder, _, names in os.walk(small.store.root)
-            for name in names
-        }
-
-    before = state()
-    resolve(small.store, "today")
-    records(small.store)
-    blame(small.store, MEMORY)
-    find_entry(small.store, small.ids[0])
-    difference(small.store, None, small.tip)
-    assert state() == before
-
-
 # versions
 
 
@@ -347,17 +244,6 @@ def changed(world):
     return world
 
 
-def test_each_commit_that_changed_a_line_with_both_sides(changed):
-    assert told(changed, (3, 3)) == [
-        ("three", ("use pnpm 한",), ("use uv",)),
-        ("two", ("use npm",), ("use pnpm 한",)),
-        ("one", (), ("use npm",)),
-    ]
-    assert [subject for subject, _, _ in told(changed, (3, 3), limit=1)] == ["three"]
-    assert told(changed, (4, 4)) == [("one", (), ("last",))]
-    assert [subject for subject, _, _ in told(changed, (2, 3))] == ["three", "two", "one"]
-
-
 def test_lines_of_the_work_tree_are_found_in_the_last_commit(changed):
     path = changed.root / PATH
     path.write_bytes(b"new\n" + path.read_bytes())
@@ -366,20 +252,3 @@ def test_lines_of_the_work_tree_are_found_in_the_last_commit(changed):
     path.write_bytes(path.read_bytes().replace(b"use uv", b"use nothing"))
     assert told(changed, (4, 4))[0] == ("three", ("use pnpm 한",), ("use uv",))
     assert [subject for subject, _, _ in told(changed, (1, 5))] == ["three", "two", "one"]
-
-
-def test_a_file_that_is_in_no_commit_has_no_versions(changed):
-    (changed.root / "new.md").write_text("new\n")
-    assert told(changed, (1, 1), path="new.md") == []
-
-
-def test_a_nul_in_a_file_parts_no_commit_from_its_own(world):
-    world.commit({PATH: b"a\0" + b"1" * 40 + b"\0b\nline\n"}, subject="odd")
-    world.commit({PATH: b"a\0" + b"2" * 40 + b"\0b\nline\n"}, subject="odder")
-    assert [subject for subject, _, _ in told(world, (1, 2))] == ["odder", "odd"]
-
-
-def test_line_ends_of_windows_are_no_part_of_a_line(world):
-    world.commit({PATH: b"first\r\nuse npm\r\n"}, subject="one")
-    world.commit({PATH: b"first\r\nuse uv\r\n"}, subject="two")
-    assert told(world, (2, 2)) == [("two", ("use npm",), ("use uv",)), ("one", (), ("use npm",))]

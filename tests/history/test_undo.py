@@ -12,7 +12,7 @@ from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.origin import undone_commits
-from gitmem.history.plan_undo import FileChange, UndoConflictError, carry_over, introduced, plan_undo, rotated
+from gitmem.history.plan_undo import FileChange, UndoConflictError, introduced, plan_undo, rotated
 from gitmem.history.undo import undo
 from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.store.store import Store
@@ -81,13 +81,6 @@ def test_without_an_argument_another_author_s_save_stays(memory):
         memory.undo()
 
 
-def test_without_an_argument_a_rotation_goes_with_its_summary(memory):
-    memory.save("one " * 200)
-    rotation, _ = memory.rotate()
-    assert memory.undo().undone[0].commit == rotation, "its summary, made without being asked for, is the newest commit"
-    assert memory.git("ls-files", "archive", "summaries") == ""
-
-
 @pytest.mark.parametrize("length", [26, 8])
 def test_by_the_id_of_the_entry(memory, length):
     saved = memory.save("one")
@@ -95,28 +88,6 @@ def test_by_the_id_of_the_entry(memory, length):
     memory.save("two")
     assert memory.undo(revision=f"^{saved.id}"[:length]).undone[0].commit == saved.commit
     assert saved.id not in memory.ids()
-
-
-def test_a_rotation_after_further_saves(memory):
-    one, two = memory.save("one " * 200), memory.save("two", MemoryType.ISSUE)
-    whole = memory.read("memory.md")
-    rotation, archive = memory.rotate()
-    memory.write(summary_path(archive), "It was a day.\n")
-    memory.tip_after_edit()
-    three = memory.save("three", MemoryType.DECISION)
-    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
-    four = memory.save("four")
-    done = memory.undo(revision=rotation)
-    assert memory.read(archive) is None
-    assert memory.git("ls-files", "archive", "summaries") == ""
-    text = memory.read("memory.md")
-    assert entry_ids(text) == {one.id, two.id, three.id, four.id}
-    assert "Calm." in text
-    assert text.index(three.id) < text.index("## Current State") < text.index(one.id) < text.index(four.id)
-    memory.undo(revision=done.commit)
-    assert memory.read(archive) == whole
-    assert memory.read(summary_path(archive)) == "It was a day.\n"
-    assert entry_ids(memory.read("memory.md")) == {two.id, three.id, four.id}
 
 
 def test_a_rotation_that_another_one_followed(memory):
@@ -387,15 +358,6 @@ def test_what_has_changed_again_is_a_conflict(before, after, current):
 )
 def test_what_has_not_changed_since_is_exactly_as_before(before, after, current, result):
     assert plan_undo([FileChange("notes.md", before, after)], {"notes.md": current}) == {"notes.md": result}
-
-
-def test_crlf_stays():
-    day = EMPTY_DAY.replace(b"\n", b"\r\n")
-    one = add(day, "Note", entry(1))
-    two = add(one, "Note", entry(2))
-    assert plan_undo([FileChange(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
-    result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
-    assert result == two
 
 
 def test_a_fact_s_line_that_was_reworded_again_is_a_conflict():

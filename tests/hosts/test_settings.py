@@ -80,14 +80,6 @@ def test_hooks_are_written_in_the_style_of_the_file_and_taken_back(before, after
     assert without_hooks(text, noted) == before
 
 
-def test_hooks_of_another_version_are_replaced_where_they_stand():
-    before = f'{{\n  "hooks": {{\n    "Stop": [{THEIRS}]\n  }}\n}}\n'
-    old, noted = with_hooks(before, OLD | {"Gone": {"type": "command", "command": "gitmem=Gone; x"}})
-    text, noted = with_hooks(old, HOOKS, noted)
-    assert text == with_hooks(before, HOOKS)[0]
-    assert without_hooks(text, noted) == before
-
-
 def test_what_a_user_changed_about_a_hook_stays_until_the_next_version():
     text, _ = with_hooks("{}", HOOKS)
     changed = text.replace('"timeout": 10', '"timeout": 30', 1)
@@ -370,29 +362,9 @@ def test_the_text_is_as_it_was_after_the_last_one_went(text, order):
     assert without_block(without_block(one, order[1]), order[1]) == text
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_what_was_written_below_the_block_stays(text):
-    new = with_block(text, WORDS, "roo")
-    below = new + ("" if new.endswith("\n") else "\n") + "## Later\nmore\n"
-    left = without_block(below, "roo")
-    assert "gitmem" not in left
-    assert left.startswith(text.rstrip("\r\n"))
-    assert left.endswith("## Later\nmore\n")
-    if text.endswith("\n") or not text:
-        assert left == text + "## Later\nmore\n"
-
-
 def test_a_block_that_was_wrapped_anew_goes_and_one_that_was_changed_leaves_its_words():
     new = with_block("# Mine\n", WORDS, "roo")
     assert without_block(new.replace("decided.\nLook", "decided. Look"), "roo") == "# Mine\n"
     changed = without_block(new.replace("decided.", "decided, and by whom."), "roo")
     assert "by whom" in changed
     assert "gitmem" not in changed
-
-
-def test_a_newer_gitmem_renews_its_words_and_leaves_changed_ones():
-    new = with_block("# Mine\n", "old words", "roo")
-    assert "old words" not in with_block(new, WORDS, "roo")
-    assert with_block(new, WORDS, "roo") == with_block("# Mine\n", WORDS, "roo")
-    theirs = new.replace("old words", "my words")
-    assert with_block(theirs, WORDS, "roo") == theirs

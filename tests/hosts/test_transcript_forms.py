@@ -69,16 +69,6 @@ def test_a_session_in_one_json_document_is_read(tmp_path, host, document, indent
     assert unread.lines == 0
 
 
-@DOCUMENTS
-def test_of_a_damaged_document_all_before_is_read_and_one_line_is_counted(tmp_path, host, document):
-    path, unread = tmp_path / "session.json", Unread()
-    text = json.dumps(document, indent=2)
-    path.write_text(text[: text.index(SAID)])
-    (turn,) = turns_of(path, unread)
-    assert turn.prompt == ASKED
-    assert unread.lines == 1
-
-
 def test_a_folder_of_documents_is_imported_without_other_json(world, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()

@@ -11,17 +11,10 @@ from gitmem.archive.rotate import rotations
 from gitmem.archive.summarize import read_summary
 from gitmem.archive.summary import pending_archives
 from gitmem.document.entry import MemoryType
-from gitmem.history.authors import People
-from gitmem.history.authorship import How
-from gitmem.history.sessions import sessions
-from gitmem.history.undo import undo
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source
 from gitmem.importers.sources import SourceKind
-from gitmem.learn.judge import is_judged, open_question, read_session
-from gitmem.model.fact import parse_fact
 from gitmem.model.rotation import Limits, needs_rotation
-from gitmem.search.engine import answer
 from gitmem.store import transcripts
 from tests.world import SEOUL
 
@@ -120,37 +113,6 @@ def test_the_layout_of_the_rotation_seed(world, legacy, bare_git):
     assert pending_archives(world.store) == []
 
 
-L1 = (
-    '{"ts":"2026-01-13T01:11:00.000Z","role":"user","text":"Keep prices in cents, please."}',
-    '{"ts":"2026-01-13T01:12:00.000Z","role":"assistant","text":"price.py counts in integers now."}',
-    '{"ts":"2026-01-13T01:13:00.000Z","role":"tool","cmd":"pytest"}',
-)
-
-
-@pytest.mark.parametrize("was_stored", [False, True], ids=["new", "stored by an earlier version"])
-def test_a_migrated_transcript_is_a_session(world, legacy, was_stored):
-    """Its exchanges are made, it is listed, and a model can judge it; its id is no name of a file."""
-    name = "2026-01-13_1011"
-    put(legacy, {f"sessions/{name}.l1.jsonl": "\n".join(L1)})
-    if was_stored:
-        bring(world, legacy)
-        world.store.repository.git.run("reset", "--hard", "--quiet", "HEAD~1")
-    assert len(bring(world, legacy).brought) == 1
-    (session,) = sessions(world.store)
-    assert (session.id, session.requests, session.last.astimezone(SEOUL).isoformat()) == (
-        name,
-        1,
-        "2026-01-13T10:12:00+09:00",
-    )
-    assert "price.py counts in integers now" in world.text(session.file)
-    question = open_question(world.store, read_session(world.store, name, session.host, "", session.file))
-    assert "Keep prices in cents, please." in question.material
-    assert not is_judged(world.store, name, session.file)
-    assert any(hit.path.endswith(".l1.jsonl") for hit in answer(world.store, "integers", deep=True).hits)
-    undo(world.store, session=name)
-    assert (bring(world, legacy).brought, sessions(world.store)) == ((), [])
-
-
 def test_done_again_it_adds_nothing_and_the_source_is_untouched(world, legacy):
     rotated_layout(legacy)
     put(legacy, {"facts.json": {"decisions": [{"id": "d001", "content": "uv"}]}})
@@ -224,53 +186,6 @@ def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entrie
     assert world.store.tip == tip
 
 
-OLD_FACTS = {
-    "decisions": [
-        {"id": "d001", "content": "uv를 쓴다", "reason": "빠르다", "date": "2026-01-11", "session": "2026-01-11_1011"}
-    ],
-    "patterns": [{"id": "p001", "content": "Errors own their exit code", "date": "2026-01-12"}],
-    "issues": [
-        {"id": "i001", "content": "느린 빌드", "status": "resolved", "resolution": "캐시"},
-        {"id": "i002", "content": "긴 경로", "status": "open"},
-    ],
-}
-NEW_FACTS = {
-    "rules": [{"id": "r1", "content": "Run ruff first", "keywords": ["ruff", "린트"], "confidence": 0.8}],
-    "solutions": [{"content": "Clear the cache"}, {"content": " "}],
-    "coreLogic": [],
-    "keywordsIndex": {"ruff": [{"type": "rule", "id": "r1"}]},
-    "mood": ["good"],
-}
-
-
-def test_both_shapes_of_facts(world, legacy):
-    put(legacy, {"facts.json": f"\ufeff{json.dumps(OLD_FACTS)}"})
-    bring(world, legacy)
-    put(legacy, {"facts.json": NEW_FACTS})
-    done = bring(world, legacy)
-    assert whys(done)["facts.json"]
-    assert [item.why for item in done.left] == [
-        "number 2 of its solutions says nothing",
-        "'mood' is no list of facts that gitmem knows",
-    ]
-    facts = {fact.text.split("\n")[0]: fact for fact in map(read_fact, sorted((root(world) / "facts").rglob("*.md")))}
-    words = "uv를 쓴다|Errors own their exit code|느린 빌드|긴 경로|Run ruff first|Clear the cache"
-    assert set(facts) == set(words.split("|"))
-    decision, resolved = facts["uv를 쓴다"], facts["느린 빌드"]
-    origin = People(world.store).origin(decision.id)
-    assert origin is not None
-    assert origin.how is How.IMPORT
-    assert (decision.origin["id"], decision.sources) == ("d001", ("2026-01-11_1011",))
-    assert decision.text == "uv를 쓴다\n\n**Why:** 빠르다"
-    assert (resolved.status.value, facts["긴 경로"].status.value) == ("resolved", "open")
-    assert resolved.text.endswith("**Resolved:** 캐시")
-    assert (facts["Run ruff first"].keywords, facts["Run ruff first"].confidence) == (("ruff", "린트"), 0.8)
-
-
-def read_fact(path: Path):
-    return parse_fact(path.read_bytes())
-
-
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links and pipes are other things there")
 def test_hostile_sources_are_named_and_all_else_is_brought(world, legacy, tmp_path):
     secret = put(tmp_path / "elsewhere", {"secret.md": "## 2026-01-01\nnot yours\n"})
@@ -331,52 +246,6 @@ def test_another_file_of_one_name_gets_a_name_of_its_own(world, legacy):
     assert world.text("archive/memory_20260113_112700.md") == "mine\n"
     assert world.text("archive/memory_20260113_112700_02.md") == "theirs\n"
     assert read_summary(world.store, "archive/memory_20260113_112700_02.md").archive.endswith("_02.md")
-
-
-SEED_FACTS = {"decisions": [{"content": "uv를 쓴다", "date": "2026-01-11"}], "issues": [{"content": "느린 빌드"}]}
-SEED_MEMORY = """# Memory
-
-## Core Decisions (영구 보존)
-
-- 금요일에는 배포하지 않는다
-- uv를 쓴다
-- 로그는 영어로 쓴다
-
-## Current State (매 세션 업데이트)
-
-- 버전: 1.2.0
-
-## Recent Context
-
-- 2026-01-13: 파서
-- 2026-01-12: 로더
-
-## Known Issues
-
-"""
-
-
-@pytest.mark.parametrize("written", [MODIFIED, MODIFIED - 400 * 86400])
-def test_a_rolling_memory_beside_facts_reaches_memory_md(world, legacy, written):
-    put(legacy, {"memory.md": SEED_MEMORY, "facts.json": SEED_FACTS})
-    os.utime(legacy / "memory.md", (written, written))
-    done = bring(world, legacy)
-    assert [item.to for item in done.brought if item.source == "memory.md"] == ["memory.md"]
-    assert (done.there, bring(world, legacy).there) == (0, 3)
-    lines = [line for line in world.text("memory.md").split("# Memory\n")[1].splitlines() if line]
-    assert [line.split(" ^")[0] for line in lines] == [
-        "## Core Decisions",
-        "- 금요일에는 배포하지 않는다",
-        "- 로그는 영어로 쓴다",
-        "- [2026-01-11 23:59:59] **Decision**: uv를 쓴다",
-        "## Current State",
-        "- 버전: 1.2.0",
-        "## Recent Context",
-        "- 2026-01-13: 파서",
-        "- 2026-01-12: 로더",
-        "## Known Issues",
-        f"- [{modified_in(world):%Y-%m-%d %H:%M:%S}] **Issue**: 느린 빌드",
-    ]
 
 
 def test_decisions_that_come_as_entries_keep_their_order(world, legacy):

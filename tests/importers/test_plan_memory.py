@@ -75,13 +75,6 @@ def test_without_days_any_heading_splits():
     assert {day for day, _ in parts} == {TODAY}
 
 
-def test_without_headings_it_is_one_section_split_by_lines():
-    """A section that is too large is split by lines."""
-    assert [part.endswith(b"\n") for _, part in split_memory(LINES_OF_TEN, SMALL, TODAY)] == [True] * 3
-    assert split_memory(b"", SMALL, TODAY) == []
-    assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == [(TODAY, b"## 2026-01-01\n")]
-
-
 @pytest.mark.parametrize("data", [b"\n" * 500_000, b"x" * 500_000, b"## 2026-01-01\n" * 30_000])
 def test_large_ones_take_time_in_proportion(data):
     assert b"".join(part for _, part in split_memory(data, Limits(), TODAY)) == data

@@ -4,7 +4,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from gitmem.importers import read as foreign
-from gitmem.importers.read import Source, find_sources, kind_of, read_source
+from gitmem.importers.read import kind_of, read_source
 from gitmem.importers.sources import SourceKind
 from gitmem.platform.safe_open import HANDLES
 from tests.platform.test_safe_open import Swap
@@ -43,17 +43,6 @@ def test_there_is_an_end_to_what_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(foreign, "MAX_FILE", 3)
     assert whys(read_source(str(tmp_path), SEOUL))["a.md"] == "it has 4 bytes, more than gitmem takes from one file"
     assert read_source(str(tmp_path / "nowhere"), SEOUL) == ([], [])
-
-
-def test_only_what_belongs_to_the_project_is_found(tmp_path):
-    home, project = tmp_path / "home", tmp_path / "loader"
-    make(home / ".claude/memory-keeper/projects", "loader/memory.md", "another/memory.md")
-    make(project, ".claude/memory/memory.md", ".jikime/memory/MEMORY.md", ".crabshell/memory", "x/.claude/memory/a.md")
-    assert find_sources(str(project), str(home)) == [
-        Source(SourceKind.ROTATION, str(project / ".claude" / "memory")),
-        Source(SourceKind.JIKIME, str(project / ".jikime" / "memory")),
-        Source(SourceKind.KEEPER, str(home / ".claude" / "memory-keeper" / "projects" / "loader")),
-    ]
 
 
 @pytest.mark.parametrize(

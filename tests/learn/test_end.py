@@ -1,22 +1,14 @@
 import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from gitmem.learn.end import keep_transcript, read_lines
-from gitmem.record.read import PendingSession, context_used, in_context
+from gitmem.record.read import context_used, in_context
 from gitmem.store import transcripts
-from gitmem.store.store import Store
-from tests.own_settings import own_settings
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq\n" * 8 + "-----END RSA PRIVATE KEY-----"
-
-
-def session_of(transcript: str) -> PendingSession:
-    return PendingSession("s-1", "claude-code", over=False, transcript=transcript, sources=())
 
 
 def line(kind: str, text: object, second: int = 0, **more: object) -> str:
@@ -45,17 +37,6 @@ def test_what_is_not_there_has_no_lines(name):
     assert list(read_lines(name)) == []
     assert context_used(name) == 0.0
     assert not in_context(name, "x")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices as POSIX has them")
-def test_only_regular_files_are_read(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    open_before = len(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else 0
-    for name in (tmp_path / "pipe", tmp_path, "/dev/zero", "/dev/null"):
-        assert list(read_lines(str(name))) == []
-        assert context_used(str(name)) == 0.0
-        assert not in_context(str(name), "x")
-    assert not open_before or len(os.listdir("/dev/fd")) == open_before
 
 
 # The transcript
@@ -94,14 +75,6 @@ def test_every_stored_line_is_json_and_holds_no_secret(world, path):
         assert secret not in everything, secret
 
 
-def test_a_result_is_as_long_as_is_set(world, path):
-    own_settings(world.store.context, "transcripts:\n  tool_result_chars: 100\n")
-    store = Store(world.store.root, world.store.context)
-    result = {"type": "tool_result", "tool_use_id": "c", "content": "word " * 1_000}
-    keep_transcript(store, "s-1", write(path, line("user", "a question"), line("user", [result])))
-    assert 100 < len(json.loads((transcripts.read(store, "s-1") or [])[1])["text"]) < 160
-
-
 # How full the context is
 
 
@@ -125,12 +98,3 @@ def test_how_full_the_context_is(path):
 
 
 # What a session still knows
-
-
-def test_what_a_session_was_told(path):
-    told, boundary = line("user", "<mark>"), json.dumps({"subtype": "compact_boundary"})
-    assert in_context(write(path, told, line("user", "x")), "<mark>")
-    assert not in_context(write(path, line("user", "x")), "<mark>")
-    assert not in_context(write(path, told, boundary), "<mark>")
-    assert in_context(write(path, told, boundary, told), "<mark>")
-    assert not in_context(write(path), "<mark>")

@@ -56,21 +56,6 @@ def kinds(world) -> dict[str, str]:
     return {fact.description: fact.kind for fact in in_force(known_facts(world.store))}
 
 
-def test_files_become_facts_once_and_stay_as_they_are(world, folder, bare_git):
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = adopt(world.store, str(folder))
-    assert (len(done.new), done.changed, done.retired) == (2, (), ())
-    assert kinds(world) == {
-        "The user writes Korean and wants answers in Korean": "preference",
-        "Deploys go by Fly": "core-logic",
-    }
-    assert adopt(again(world), str(folder)).commits == ()
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    root = Path(world.store.root)
-    assert bare_git(root, "status", "--porcelain") == ""
-    assert bare_git(root, "log", "-1", "--format=%s") == ("Adopt the agent's own memory, 2 new: Deploys go by Fly")
-
-
 def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(world, folder):
     context = world.store.context
     theirs = Path(memory_folder(context.environ, context.home, os.path.dirname(world.store.root)))
@@ -106,13 +91,6 @@ def test_another_machines_agent_is_left_alone(world, folder, tmp_path):
     (tmp_path / "other").mkdir()
     assert adopt(again(world, "laptop"), str(tmp_path / "other")).retired == ()
     assert len(kinds(world)) == 2
-
-
-def test_what_a_user_retired_here_stays_so(world, folder):
-    adopt(world.store, str(folder))
-    world.clock.now += timedelta(days=400)
-    retire(world.store, next(fact for fact in known_facts(world.store) if fact.kind == "preference"), "")
-    assert adopt(world.store, str(folder)).commits == ()
 
 
 def test_links_large_files_and_secrets_are_not_brought_in(world, folder, tmp_path):

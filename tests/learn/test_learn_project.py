@@ -8,7 +8,7 @@ import pytest
 from gitmem.background import do_upkeep
 from gitmem.learn.facts import learn
 from gitmem.learn.lessons import known_knowledge, learn_commands, learn_preferences, learn_project
-from gitmem.model.project_knowledge import KnowledgeKind, read_commands
+from gitmem.model.project_knowledge import read_commands
 from gitmem.model.turns import Run, Turn
 from gitmem.model.validity import in_force
 from gitmem.store.init import Place, init_store
@@ -39,29 +39,6 @@ def lines(world) -> dict[str, tuple[str, ...]]:
 def again(world) -> Store:
     world.store = Store(world.store.root, world.store.context)
     return world.store
-
-
-def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(world, project, bare_git):
-    assert learn_project(world.store)
-    found = lines(world)
-    assert found["stack"] == ("pyproject.toml needs httpx, typer",)
-    assert found["structure"] == ("app/: 2 files",)
-    assert found["hotspots"][:2] == (
-        "app/load.py changes often (4 changes)",
-        "app/save.py changes often (4 changes)",
-    )
-    root = Path(world.store.root)
-    assert bare_git(root, "log", "-1", "--format=%s").strip() == ("Learn of the project: hotspots, stack, structure")
-    assert bare_git(root, "status", "--porcelain") == ""
-    [(stack, _)] = [pair for pair in known_knowledge(world.store) if pair[0].kind is KnowledgeKind.STACK]
-    assert (stack.files, stack.confidence) == (("pyproject.toml",), 1.0)
-    assert bare_git(project, "rev-parse", "HEAD").startswith(stack.commit)
-    assert learn_project(again(world)) is None
-    (project / "uv.lock").write_text("")
-    bare_git(project, "add", "-A")
-    bare_git(project, "commit", "-qm", "Lock the packages")
-    assert learn_project(again(world))
-    assert lines(world)["stack"][1] == "Packages are installed with uv (uv.lock)"
 
 
 def test_the_background_learns_it_once_a_day(world, project, bare_git):
@@ -157,8 +134,3 @@ def test_what_is_of_the_project_stays_there(world, own, rule):
     said(world, "s-2", rule)
     assert held(own) == set()
     assert held(world.store)
-
-
-def test_without_a_store_of_the_users_own_the_project_keeps_it(world):
-    said(world, "s-1", "Preference: answer in short sentences.")
-    assert held(world.store) == {"Answer in short sentences."}

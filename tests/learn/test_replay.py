@@ -8,7 +8,7 @@ import pytest
 from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
 from gitmem.learn import end as capture
-from gitmem.learn.end import find_transcripts, replay
+from gitmem.learn.end import replay
 from gitmem.model.exchange import split_fields
 from gitmem.record.fact_edits import waiting_pairs
 from gitmem.store import transcripts
@@ -83,20 +83,6 @@ def test_a_session_that_took_over_the_history_of_another(world, bare_git, record
     assert tips(world, bare_git) == before
 
 
-def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(world, recorder, tmp_path, monkeypatch):
-    resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
-    resumed.turn(9, "A question after the resume", "An answer after it.")
-    resumed.lines = [*recorder.lines, *resumed.lines]
-    given: dict[str, set[str]] = {}
-
-    def save_episodes(store, session, host, turns, records):
-        given[session] = {one.session for one in records}
-
-    monkeypatch.setattr("gitmem.learn.end.save_episodes", save_episodes)
-    assert replay(world.store, resumed.write()).sessions == ("s-rec", "s-two")
-    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
-
-
 def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(world, recorder, monkeypatch):
     monkeypatch.setattr(capture, "BATCH_BYTES", 3_000)
     planned, transact = [], capture.transact
@@ -123,14 +109,6 @@ def test_transcripts_can_be_left_out(world, recorder):
 
 
 # Files that are none, or damaged
-
-
-def test_a_transcript_that_names_no_session_goes_by_its_file(world, tmp_path):
-    path = tmp_path / "한글 name ../x.jsonl".replace("/", "_")
-    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "a question"}}) + "\n")
-    done = replay(world.store, str(path))
-    assert done.sessions == (path.stem,)
-    assert done.saved == 1
 
 
 def after_the_first(line: bytes):
@@ -186,22 +164,6 @@ def test_recorded_sessions_cut_off_anywhere(world, bare_git, tmp_path, source):
 
 
 # Finding them
-
-
-def test_a_folder_of_transcripts(tmp_path):
-    folder = tmp_path / "projects of mine"
-    for number, name in enumerate(["b.jsonl", "한글.jsonl", "sub dir/a.jsonl"]):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        os.utime(path, (1000 - number, 1000 - number))
-    others = "b/subagents/agent-1.jsonl b/tool-results/x.jsonl agent-2.jsonl notes.md c.jsonl.bak .git/y.jsonl"
-    for name in others.split():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    found = [os.path.relpath(path, folder) for path in find_transcripts(str(folder))]
-    assert found == [os.path.join("sub dir", "a.jsonl"), "한글.jsonl", "b.jsonl"]
-    assert find_transcripts(str(folder / "notes.md")) == [str(folder / "notes.md")]
 
 
 def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(world, bare_git):

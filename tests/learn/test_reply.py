@@ -379,26 +379,6 @@ def test_a_claim_takes_the_place_of_known_facts_and_is_kept_where_that_is_not_sh
     assert read(FACT, known=known, ended=[ENDED | {"known": ["F9"]}]).refused == {"unknown id": 1}
 
 
-@pytest.mark.parametrize(
-    "before, now, said",
-    [
-        (
-            "Pull requests need two reviewers.",
-            "Pull requests need one reviewer.",
-            "one reviewer will do, we are only few",
-        ),
-        ("들여쓰기는 스페이스 네 칸이다.", "들여쓰기는 스페이스 두 칸이다.", "네 칸은 너무 넓다, 두 칸"),
-    ],
-)
-def test_a_number_alone_may_be_what_a_statement_says_anew(before, now, said):
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Done."))
-    given = {"statement": now, "quote": said, "kind": "rule", "reason": ""}
-    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
-    (fact,) = read(FACT | given, known=knowing(before, kind=FactKind.RULE), record=record, ended=[end]).facts
-    assert fact.replaces == ("F1",)
-    assert read(FACT | given, known=knowing(now), record=(SaidPart(1, USER, "nine, ja"),), ended=[end]).facts == ()
-
-
 def test_an_issue_that_ends_takes_no_decision_with_it():
     issue = make_fact(FactKind.ISSUE, "The exporter cannot write into out/old.", AT)
     known = KnownMemory((issue, *knowing("The exporter writes into out/new.").facts))
@@ -414,19 +394,6 @@ def test_a_dropped_fact_ends_without_a_successor_if_the_record_speaks_of_it():
     judged = read(known=known, ended=[gone])
     assert [ending.known for ending in judged.endings] == ["F1"]
     assert judged.refused == {"other subject": 1}
-
-
-def test_a_statement_that_replaces_a_fact_may_take_its_subject_from_it():
-    known = knowing("Column names of the exporter stay under 100 characters.", kind=FactKind.RULE)
-    record = (SaidPart(1, USER, "My new screen is wide, so 120 is fine from now on."), SaidPart(1, AGENT, "Noted."))
-    rule = FACT | {"kind": "rule", "statement": "Column names of the exporter stay under 120 characters.", "reason": ""}
-    rule |= {"quote": "so 120 is fine from now on"}
-    ended = ENDED | {"now": rule["statement"], "quote": rule["quote"]}
-    assert read(rule, known=known, record=record, ended=[ended]).facts[0].replaces == ("F1",)
-    other = rule | {"statement": "Column names of the exporter stay under 640 characters."}
-    (quoted,) = read(other, known=known, record=record, ended=[ended | {"now": other["statement"]}]).facts
-    assert quoted.statement == f"{record[0].text[:-1]} (before: {known.facts[0].description})"
-    assert read(rule, known=known, record=record).refused == {"unsupported": 1}
 
 
 def test_what_a_known_fact_says_already_is_told_apart_from_what_it_does_not():
@@ -548,13 +515,6 @@ def test_the_question_holds_facts_on_its_subjects_within_2_000_tokens():
     assert "rule: The exporter writes column" in told
     assert "S1 found in this session: Found before." in told
     assert "graze" not in told
-
-
-def test_a_known_fact_with_many_words_is_not_ranked_below_a_short_one():
-    long = f"The exporter writes columns in snake_case, {'and much more than that is said here, ' * 4}"
-    facts = [make_fact(FactKind.RULE, f"Files of kind {number} wait.", AT) for number in range(400)]
-    known = choose_known(RECORD, [*facts, make_fact(FactKind.RULE, long, AT)], ())
-    assert known.facts[0].description.startswith("The exporter writes columns")
 
 
 def test_pairs_that_wait_are_asked_about_by_a_larger_model():

@@ -2,7 +2,7 @@
 
 import multiprocessing
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -80,17 +80,6 @@ def test_without_limits_there_are_none(ledger):
     for _ in range(5):
         ledger.begin(asking(10**9, 10**6), NO_LIMITS)
     assert day_of(ledger.today()).spent == Spent(5 * 10**9, 5 * 10**6, 600.0)
-
-
-def test_the_next_day_begins_anew_and_old_days_are_forgotten(ledger, tmp_path):
-    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
-    ledger._clock.now = NOON + timedelta(days=1)
-    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
-    assert len(ledger.today()) == 1
-    assert len(os.listdir(ledger.log.folder)) == 2
-    ledger._clock.now = NOON + timedelta(days=100)
-    ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
-    assert os.listdir(ledger.log.folder) == ["2027-03-02.jsonl"]
 
 
 def test_damaged_lines_count_for_nothing(ledger):

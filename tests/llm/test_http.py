@@ -26,13 +26,6 @@ def post(provider, *, seconds: float = 20.0, **options):
     )
 
 
-def test_an_answer_is_the_json_that_was_sent(provider):
-    answer = post(provider)
-    assert len(answer["data"]) == 1
-    assert provider.asked[0]["input"] == ["a"]
-    assert provider.headers[0]["Authorization"] == "Bearer sk-secret-key"
-
-
 @pytest.mark.parametrize("how", ["hang", "drip", "slow:30"])
 def test_a_deadline_holds_however_the_server_is_late(provider, how):
     provider.behave = [how]
@@ -47,28 +40,12 @@ def test_no_time_left_is_no_request(provider):
     assert provider.asked == []
 
 
-def test_what_passes_is_tried_again_and_the_server_says_when(provider):
-    provider.behave = ["status:429:7", "status:500:", "status:503:garbage"]
-    pauses = Pauses()
-    post(provider, patience=pauses.patience)
-    assert pauses.made == [7.0, 2.0, 4.0]
-    assert len(provider.asked) == 4
-
-
 def test_a_server_that_asks_for_more_time_than_there_is_is_not_waited_for(provider):
     provider.behave = ["status:429:60"]
     pauses = Pauses()
     with pytest.raises(StatusError) as caught:
         post(provider, patience=pauses.patience, seconds=5)
     assert (caught.value.status, caught.value.wait, pauses.made) == (429, 60.0, [])
-
-
-@pytest.mark.parametrize("code, tries", [(500, 3), *((code, 1) for code in (400, 401, 403, 404, 422))])
-def test_tries_come_to_an_end_and_what_does_not_pass_is_not_tried_again(provider, code, tries):
-    provider.behave = [f"status:{code}:"] * 9
-    with pytest.raises(StatusError) as caught:
-        post(provider, patience=Pauses(tries=3).patience)
-    assert (caught.value.status, len(provider.asked)) == (code, tries)
 
 
 def test_what_a_server_says_is_told_without_the_key_and_without_control_characters(provider):
@@ -87,12 +64,6 @@ def test_a_redirect_is_not_followed(provider):
     with pytest.raises(StatusError, match="redirects to another address"):
         post(provider, patience=Pauses().patience)
     assert len(provider.asked) == 1
-
-
-def test_an_answer_that_is_no_json_is_an_error(provider):
-    provider.behave = ["text"]
-    with pytest.raises(AnswerError, match="not JSON"):
-        post(provider, patience=Pauses().patience)
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(provider):

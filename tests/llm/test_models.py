@@ -31,24 +31,6 @@ def embedder(request, provider):
     return request.param(provider)
 
 
-def test_documents_become_vectors_of_length_one_in_their_order(embedder, provider):
-    texts = ["the cache is cold", "봄이 왔다 🌱", "x"]
-    vectors = embedder.embed_documents(texts, soon())
-    assert [len(vector) for vector in vectors] == [provider.DIMENSIONS] * 3
-    for text, vector in zip(texts, vectors, strict=True):
-        assert sum(number * number for number in vector) == pytest.approx(1, abs=1e-5)
-        assert sum(a * b for a, b in zip(vector, provider.vector(text), strict=True)) > 0.99
-    assert embedder.tokens > 0
-
-
-def test_a_query_is_embedded_with_one_try(embedder, provider):
-    provider.behave = ["status:500:"]
-    with pytest.raises(ProviderError):
-        embedder.embed_query("cache", soon())
-    assert len(provider.asked) == 1
-    assert len(embedder.embed_query("cache", soon())) == provider.DIMENSIONS
-
-
 SHAPES = ("[]", "3", '{"data": 3}', '{"data": [3]}', '{"embeddings": {}}', "null")
 
 
@@ -59,14 +41,6 @@ def test_what_is_no_answer_is_an_error_that_says_so(embedder, provider, how):
     provider.behave = [how]
     with pytest.raises(AnswerError):
         embedder.embed_documents(["one", "two"], soon())
-
-
-def test_what_is_asked_of_openai_and_of_a_local_server_without_a_key(provider):
-    openai(provider).embed_documents(["one"], soon())
-    openai(provider, key="", model="nomic-embed-text").embed_documents(["one"], soon())
-    assert [asked["path"] for asked in provider.asked] == ["/v1/embeddings"] * 2
-    assert [asked["model"] for asked in provider.asked] == ["text-embedding-3-small", "nomic-embed-text"]
-    assert [sent["Authorization"] for sent in provider.headers] == ["Bearer sk-secret-key", None]
 
 
 def test_what_is_asked_of_gemini(provider):
@@ -128,13 +102,6 @@ def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
     assert choose(config(), keys).provider == choose(config(), {}).provider == (LOCAL if installed else NONE)
     assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)
     assert "local" in choose(config(), {}).reason
-
-
-def test_another_variable_may_have_the_key(provider):
-    settings = config(OPENAI, base_url=provider.url, api_key_env="MY_KEY", model="m")
-    embedder = make_embedder(settings, {"MY_KEY": "sk-mine", "OPENAI_API_KEY": "sk-other"})
-    embedder.embed_query("one", soon())
-    assert provider.headers[0]["Authorization"] == "Bearer sk-mine"
 
 
 def cosine(one, other) -> float:

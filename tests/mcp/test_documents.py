@@ -14,16 +14,6 @@ def read(memory, uri: str) -> str:
     return unfenced(content.text)
 
 
-def test_documents_are_resources_the_memory_first(memory):
-    memory.put("knowledge/두 번째 # 50%.md", "with a blank and a hash\n")
-    memory.put("knowledge/notes.bin", b"\0")
-    resources = listed(memory)
-    assert resources[0].name == "memory.md"
-    assert {resource.name for resource in resources} == {"memory.md", "knowledge/두 번째 # 50%.md"}
-    for resource in resources:
-        assert read(memory, str(resource.uri)) == (memory.root / resource.name).read_text().rstrip("\n")
-
-
 def test_a_file_whose_name_is_no_unicode_is_left_out_and_breaks_nothing(memory):
     try:
         memory.put("knowledge/\udcff.md", "odd zebra\n")

@@ -93,20 +93,6 @@ def test_what_a_line_was_before(memory):
     assert "There are older versions" in limited
 
 
-def test_a_hand_edit_that_is_not_committed_is_told_with_what_it_was(memory):
-    save(memory, "We use npm")
-    path = memory.root / "memory.md"
-    number = line_of(memory, "We use npm")
-    path.write_text("a line above\n" + path.read_text(encoding="utf-8").replace("npm", "uv"), encoding="utf-8")
-    text = memory.read("memory_history", path="memory.md", start_line=number + 1, end_line=number + 1)
-    assert "Edited by hand just now" in text
-    assert "We use uv" in text
-    above = memory.read("memory_history", path="memory.md", start_line=1, end_line=1)
-    assert "There are no earlier versions" in above
-    memory.put("knowledge/new.md", "only here\n")
-    assert "Edited by hand" in memory.read("memory_history", path="knowledge/new.md", start_line=1)
-
-
 def test_a_long_version_is_shortened_and_can_be_got(memory):
     memory.put("knowledge/long.md", "".join(f"old {number}\n" for number in range(50)))
     save(memory, "one")
@@ -289,13 +275,6 @@ def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
     monkeypatch.setattr("gitmem.mcp.reads.answer", lambda *_, **__: SearchAnswer([], said))
     result = memory.call("memory_search", query="zebra")
     assert result.content[1].text.endswith(f"Found by words alone: {said}")
-
-
-def test_it_is_told_how_many_hits_of_how_many_are_given(memory):
-    for number in range(4):
-        memory.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
-    assert "2 of 4 hits" in memory.call("memory_search", query="zebra", limit=2).content[1].text
-    assert "hits:" not in memory.call("memory_search", query="zebra", limit=4).content[1].text
 
 
 def test_a_search_of_many_stores_names_the_store_of_each_hit(memory):

@@ -43,23 +43,6 @@ def test_metadata_is_kept(memory, bare_git):
     assert "Gitmem-Session: 1b4e51f0" in bare_git(memory.root, "log", "-1", "--format=%B")
 
 
-@pytest.mark.parametrize("named", ["in its text", "in its metadata"])
-def test_a_saved_fact_cites_the_lines_of_the_files_that_it_names(memory, bare_git, named):
-    """So it is stale once they changed, as one that a session states."""
-    project = memory.root.parent
-    bare_git(project, "init", "-qb", "main")
-    (project / "client.py").write_text("def begin():\n    return 1\n")
-    bare_git(project, "add", "client.py")
-    bare_git(project, "commit", "-qm", "Begin")
-    text = "Call `begin` of client.py first." if named == "in its text" else "Call `begin` first."
-    more = {"metadata": {"files": ["client.py"]}} if named == "in its metadata" else {}
-    memory.call("memory_save", type="decision", content=text, **more)
-    assert "out of date" not in memory.text("memory_search", query="begin first")
-    (project / "client.py").write_text("def start():\n    return 1\n")
-    bare_git(project, "commit", "-qam", "Go on")
-    assert "since changed: client.py" in memory.text("memory_search", query="begin first")
-
-
 def test_a_word_for_private_saves_nothing(memory):
     refused = memory.call("memory_save", type="note", content="The zebra is mine.", metadata={"private": "yes"})
     assert refused.is_error

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry
-from gitmem.document.ids import check_path, daily_path, make_id, monthly_path, weekly_path
-from gitmem.model.consolidation import consolidate, period_document, plan_consolidation
-from gitmem.model.rotation import holders_of
+from gitmem.document.entry import Entry, MemoryType, find_entries, render_entry
+from gitmem.document.ids import check_path, daily_path, make_id
+from gitmem.model.consolidation import consolidate, plan_consolidation
 
 LASTING = {kind.label for kind in MemoryType if kind.lasts}
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -118,92 +117,6 @@ def test_days_that_come_one_at_a_time_lose_nothing_either(files, data):
     }
 
 
-@pytest.mark.parametrize("age, moved", [(0, False), (7, False), (8, True)])
-def test_a_day_of_more_than_seven_days_goes_into_its_week(age, moved):
-    """P4: up to 7 days each day for itself."""
-    day = TODAY - timedelta(days=age)
-    steps = plan_consolidation([daily_path(str(day))], TODAY)
-    assert [step.target for step in steps] == ([weekly_path("2026-W46")] if moved else [])
-
-
-@pytest.mark.parametrize("last, moved", [(date(2026, 10, 25), False), (date(2026, 10, 18), True)])
-def test_a_week_of_more_than_thirty_days_goes_into_its_month(last, moved):
-    """P4: 7 to 30 days one weekly file, then one monthly file."""
-    week = f"{last.isocalendar().year}-W{last.isocalendar().week:02d}"
-    steps = plan_consolidation([weekly_path(week)], TODAY)
-    assert [step.target for step in steps] == ([monthly_path("2026-10")] if moved else [])
-
-
-def test_one_step_takes_all_days_of_a_week_and_the_weeks_of_a_month_by_their_thursday():
-    days = [daily_path(str(date(2025, 12, 28) + timedelta(days=number))) for number in range(9)]
-    steps = plan_consolidation(reversed(days), TODAY)
-    assert [(step.period, len(step.sources)) for step in steps] == [("2025-W52", 1), ("2026-W01", 7), ("2026-W02", 1)]
-    assert [step.tier for step in steps] == ["weekly"] * 3
-    assert holders_of(date(2025, 12, 31)) == (weekly_path("2026-W01"), monthly_path("2026-01"))
-    months = plan_consolidation([step.target for step in steps], TODAY)
-    assert [(step.period, len(step.sources)) for step in months] == [("2025-12", 1), ("2026-01", 2)]
-
-
-def test_the_shape_of_a_week():
-    monday, tuesday = date(2026, 9, 28), date(2026, 9, 29)
-    keep = entry(monday, 14, "Decision", "Use uv,\nnot pnpm.")
-    files = {
-        daily_path(str(monday)): daily(
-            monday, entry(monday, 9, "User Prompt", "build it"), keep, "by hand\n\n## Mine\n\nx"
-        ),
-        daily_path(str(tuesday)): daily(tuesday, entry(tuesday, 30, "Issue", "the build is slow")),
-    }
-    (step,) = plan_consolidation(files, TODAY, monthly_days=0)
-    assert consolidate(step, files, None, lambda text, title: f"Said of {title}.").decode() == (
-        "---\nid: week-2026-W40\nkind: weekly\ncreated: 2026-09-28T00:00:00Z\nmethod: offline\n---\n"
-        "# 2026-W40\n\n"
-        "## 2026-09-28\n\nSaid of 2026-09-28.\n\n"
-        "## 2026-09-29\n\nSaid of 2026-09-29.\n\n"
-        "## Written by hand on 2026-09-28\n\nby hand\n\n#### Mine\n\nx\n\n"
-        "## Decision\n\n"
-        f"- [2026-09-28 14:00:00] **Decision**: Use uv, ^{keep.id}\n  not pnpm.\n\n"
-        "## Issue\n\n"
-        f"- [2026-09-29 06:00:00] **Issue**: the build is slow ^{entry(tuesday, 30, '', '').id}\n"
-    )
-
-
-def test_a_day_that_comes_again_is_told_with_what_was_told_of_it():
-    day = date(2026, 11, 2)
-    path = daily_path(str(day))
-    seen: list[str] = []
-
-    def digest(text: str, title: str) -> str:
-        seen.append(text)
-        return f"digest {len(seen)}"
-
-    first = run({path: daily(day, entry(day, 1, "Note", "one"), "by hand")}, TODAY, digest)
-    again = run({**first, path: daily(day, entry(day, 2, "Note", "two"), "by hand", "more")}, TODAY, digest)
-    assert "digest 1" in seen[1]
-    assert "two" in seen[1]
-    body = bodies(again)
-    assert "digest 2" in body
-    assert "digest 1" not in body
-    assert body.count("## 2026-11-02") == 1
-    assert body.count("by hand\n") == 1
-    assert "more" in body
-
-
-def test_what_a_user_wrote_into_a_week_stays_and_line_ends_do():
-    day = date(2026, 11, 2)
-    step = plan_consolidation([daily_path(str(day))], TODAY)[0]
-    week = period_document("2026-W45").replace(b"\n", b"\r\n") + b"\r\n## Mine\r\n\r\nkept\r\n"
-    data = consolidate(step, {daily_path(str(day)): daily(day, entry(day, 1, "Decision", "x"))}, week, say)
-    assert b"## Mine\r\n\r\nkept\r\n" in data
-    assert data.count(b"\n") == data.count(b"\r\n")
-    assert find_section(Document.parse(data).body, "2026-11-02").start < data.decode().index("## Mine")
-
-
-def test_a_document_of_a_period_is_the_same_everywhere():
-    assert period_document("2026-02").decode() == (
-        "---\nid: month-2026-02\nkind: monthly\ncreated: 2026-02-01T00:00:00Z\nmethod: offline\n---\n# 2026-02\n"
-    )
-
-
 def test_a_week_and_a_month_name_the_parts_of_the_project_they_are_made_of():
     days = [date(2026, 9, 28), date(2026, 9, 29), date(2026, 10, 1)]
     notes = [entry(day, place, "Note", "The yak is shorn.") for place, day in enumerate(days)]
@@ -216,22 +129,3 @@ def test_a_week_and_a_month_name_the_parts_of_the_project_they_are_made_of():
     assert Document.parse(month).get("scope") == ["a", "b"]
     (plain,) = run({daily_path(str(days[1])): daily(days[1], notes[1])}, TODAY).values()
     assert b"scope" not in plain
-
-
-def test_what_was_decided_in_prompts_stays_with_its_day_in_weeks_and_months():
-    day = date(2026, 9, 2)
-    asked = Entry("xaaaaaaaaaa", "10:00:00", "Exchange", "From now on use tabs.")
-    decided = {"aaaaaaaaaa": "**Rule**: From now on use tabs."}
-    files = {daily_path(str(day)): daily(day, asked)}
-    shown = []
-    for tier_of in (date(2026, 10, 1), TODAY):
-        while steps := plan_consolidation(files, tier_of):
-            step = steps[0]
-            files[step.target] = consolidate(step, files, files.get(step.target), say, decided)
-            files[step.target] = consolidate(step, files, files[step.target], say, decided)  # adds nothing
-            for path in step.sources:
-                del files[path]
-        shown.append(bodies(files))
-    line = f"- {day}: **Rule**: From now on use tabs."
-    assert [text.count(line) for text in shown] == [1, 1]
-    assert list(files) == [monthly_path("2026-09")]

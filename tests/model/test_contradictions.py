@@ -77,17 +77,6 @@ def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(world,
     assert f"since {world.clock.now:%Y-%m-%d}, before: {pair.older.description}" in line
 
 
-def test_a_newer_rule_ends_no_older_one_unasked(world):
-    session(world, 1, "Always use tabs for indentation.")
-    session(world, 2, "Always use spaces for indentation.")
-    assert len(held(world)) == 2
-    [pair] = waiting_pairs(world.store)
-    decide(world.store, pair, Holds.NEWER)
-    assert held(world) == {"Always use spaces for indentation."}
-    session(world, 1, "Always use tabs for indentation.")
-    assert held(world) == {"Always use spaces for indentation."}, "a session that is learned again brings nothing back"
-
-
 def test_facts_that_came_by_a_sync_are_compared_once(world):
     session(world, 1, "Always use tabs for indentation.")
     world.clock.now += timedelta(days=1)

@@ -117,20 +117,6 @@ def test_long_texts_are_cut_at_their_seams():
     assert len(exchange(one)) <= DONE_LENGTH + 300
 
 
-@pytest.mark.parametrize(
-    "files, roots, told",
-    [
-        (("/p/a", "/p/a", "/q/b"), ("/p", "/q"), ("a", "b")),
-        (("C:\\p\\a b.py", "C:/p/c"), ("C:\\p",), ("a b.py", "c")),
-        (("/project-two/a",), ("/p",), ("/project-two/a",)),
-        (("relative.py", "./x"), ("", "/p/"), ("relative.py", "./x")),
-        ((), (), ()),
-    ],
-)
-def test_files_as_a_user_names_them(files, roots, told):
-    assert relative_files(files, roots) == told
-
-
 # Whatever is said
 
 

@@ -1,13 +1,10 @@
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.document.document import Document
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.model.entries import LEFT_OUT, texts_between, without_middle
-from gitmem.model.exchange import Exchange, details_without, new_session, parse, render, took_the_place
+from gitmem.model.exchange import Exchange, parse, render, took_the_place
 from gitmem.model.outcome import Outcome
 
 ONE = Exchange(
@@ -80,36 +77,6 @@ def test_what_a_user_reworded_is_not_what_the_turn_wrote():
     assert took_the_place(read(RAW.replace("no →", "nothing →")), read(RAW))
     assert not took_the_place(read(RAW.replace("free port", "free socket")), read(RAW))
     assert not took_the_place(ONE, read(RAW))
-
-
-def test_the_beginning_of_a_sessions_file_is_the_same_on_every_machine():
-    started = datetime(2026, 11, 18, 9, 12, 40, tzinfo=UTC)
-    data = new_session("s: #1", "claude-code", "s-1-abc", started)
-    assert data == new_session("s: #1", "claude-code", "s-1-abc", started.astimezone())
-    document = Document.parse(data)
-    assert document.problem is None
-    assert document.get("session") == "s: #1"
-    assert document.get("id") == "session-20261118-091240-s-1-abc"
-    assert document.get("kind") == "session"
-
-
-@pytest.mark.parametrize(
-    "done, sentence, left",
-    [
-        ("All 4 are fixed: no limit; one fetch", "All 4 are fixed", "no limit; one fetch"),
-        ("Here's a summary of the changes: A. Fixed B. C", "Fixed B.", "A. C"),
-        ("Here's the summary: Fixed B; C; D", "Fixed B", "C; D"),
-        ("A; Fixed B; C", "Fixed B", "A; C"),
-        ("A; Fixed B", "Fixed B", "A"),
-        ("Summary: ; A", "", "A"),
-        ("변경 사항은 다음과 같습니다: 가; 나", "가", "나"),
-        ("Fixed B:", "Fixed B", ""),
-        ("The root: a cause. It is fixed.", "It is fixed.", "The root: a cause."),
-        ("", "", ""),
-    ],
-)
-def test_details_do_not_say_the_sentence_again(done, sentence, left):
-    assert details_without(done, sentence) == left
 
 
 # Shorter texts

@@ -11,7 +11,6 @@ from gitmem.model.fact import (
     FactKind,
     FactStatus,
     day_of,
-    fact_id,
     is_fact_path,
     make_fact,
     parse_fact,
@@ -110,14 +109,6 @@ def test_what_a_user_wrote_stays_when_a_fact_is_changed():
     assert render_fact(fact._replace(text="Use uv.\nAlways.")).endswith(b"---\r\nUse uv.\r\nAlways.\r\n")
 
 
-def test_two_machines_name_the_same_fact_alike():
-    said = ("Use uv, not pnpm.", "use UV,  not pnpm", " Use uv,\nnot pnpm! ")
-    assert len({fact_id(FactKind.DECISION, text) for text in said}) == 1
-    assert len({fact_id(kind, "한 가지") for kind in FactKind}) == len(FactKind)
-    assert [fact_id(kind, "x")[0] for kind in (FactKind.DECISION, FactKind.PATTERN, FactKind.ISSUE)] == ["d", "p", "i"]
-    assert len({kind.letter for kind in FactKind}) == len(FactKind)
-
-
 def test_an_issue_is_open_and_what_is_not_known_is_empty():
     assert make_fact(FactKind.ISSUE, "느린 빌드", WHEN).status is FactStatus.OPEN
     found = parse_fact(
@@ -145,20 +136,6 @@ def test_a_broken_header_is_not_written_into():
     fact = Fact("d4f7k2m9q0x", FactKind.DECISION, "x", WHEN, source=b"---\na: [\n---\nx\n")
     with pytest.raises(BrokenHeaderError):
         render_fact(fact)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "---\nmood: [\nstatus: retired\ncreated: 2026-01-11\n---\n",
-        "---\nstatus: retired\ncreated: 2026-01-11\n",
-        "---\npermalink: x\n---\n\n---\nstatus: active\n---\n",
-        "",
-        "---\n<<<<<<< HEAD\nstatus: retired\n=======\nstatus: active\n>>>>>>> b\ncreated: 2026-01-11\n---\n",
-    ],
-)
-def test_what_has_no_valid_header_is_no_fact(header):
-    assert parse_fact(f"{header}Use uv.\n".encode(), "facts/rule/r1hsm3ke0c1.md") is None
 
 
 def test_a_body_of_line_ends_is_read_in_a_moment():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.model.project_knowledge import (
     Command,
@@ -16,8 +14,6 @@ from gitmem.model.project_knowledge import (
     hotspot_lines,
     join_commands,
     parse_knowledge,
-    project_commands,
-    purpose_of,
     read_commands,
     render_knowledge,
     with_commands,
@@ -27,17 +23,6 @@ from gitmem.model.turns import Run, Turn
 AT = datetime(2026, 10, 2, 9, tzinfo=UTC)
 LATER = datetime(2026, 10, 3, 9, tzinfo=UTC)
 STACK = Knowledge(KnowledgeKind.STACK, ("Python >=3.11",), ("pyproject.toml",), ("x0000000001",), 0.9, "abc1234")
-
-
-def test_it_is_read_as_it_was_written_and_not_written_twice():
-    data = render_knowledge(STACK, None, AT)
-    assert data is not None
-    known = parse_knowledge(data)
-    assert known is not None
-    assert known.lines == STACK.lines
-    assert (known.files, known.sources, known.confidence, known.commit) == (STACK.files, STACK.sources, 0.9, "abc1234")
-    assert known.updated == AT
-    assert render_knowledge(STACK, data, LATER) is None
 
 
 def test_a_change_keeps_what_a_user_added():
@@ -69,34 +54,6 @@ def test_two_machines_documents_wait_for_nobody():
 def turn(number: int, *runs: tuple[str, bool]) -> Turn:
     at = AT + timedelta(hours=number)
     return Turn("s", "h", f"t{number}", at, at, runs=tuple(Run(command, "", failed=not ok) for command, ok in runs))
-
-
-@pytest.mark.parametrize(
-    "line, commands",
-    [
-        ("mise run lint 2>&1 && mise run test 2>&1 | tail -15", ["mise run lint", "mise run test"]),
-        ("cd /path/to/Demo && npm run build", ["npm run build"]),
-        ("CI=1 timeout 600 go test ./...", ["go test ./..."]),
-        ("pytest -q", ["pytest"]),
-        ("pytest -q tests/model/test_fact.py", []),
-        ("go test ./cmd/entire/... -run TestOne -v", []),
-        ("npm test -- --grep 'a b'", []),
-        ("echo $(make test)", []),
-        ("npx create-next-app@latest todo-app", []),
-        ("git commit -m test", []),
-        ("", []),
-    ],
-)
-def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
-    assert list(project_commands(line)) == commands
-
-
-@pytest.mark.parametrize(
-    "command, words",
-    [("mise run fmt", "Formatted with"), ("cargo clippy", "Linted with"), ("npm start", ""), ("go latest", "")],
-)
-def test_what_a_command_is_for(command, words):
-    assert purpose_of(command) == words
 
 
 def document(commands: dict[str, Command]) -> bytes:

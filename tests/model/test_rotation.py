@@ -102,35 +102,6 @@ def test_a_code_fence_is_kept_whole_or_not_at_all():
 # -- what a file with these sections keeps
 
 
-def test_the_shape_of_memory_stays():
-    body = fill(BODY, RECENT_CONTEXT, range(100, 600))
-    body = fill(body, CORE_DECISIONS, range(10))
-    body = fill(body, KNOWN_ISSUES, range(20, 30))
-    made = plan(body, header=HEADER)
-    assert made.tokens == estimate_tokens(HEADER + body)
-    remaining = made.remaining.removeprefix(HEADER)
-    assert [part.title for part in sections(remaining)] == [part.title for part in sections(body)]
-    assert section_text(remaining, CORE_DECISIONS) == section_text(body, CORE_DECISIONS)
-    assert section_text(remaining, KNOWN_ISSUES) == section_text(body, KNOWN_ISSUES)
-    kept = numbers_in(section_text(remaining, RECENT_CONTEXT))
-    assert kept == list(range(kept[0], 600))
-    assert 2_300 < estimate_tokens(section_text(remaining, RECENT_CONTEXT)) <= 2_375
-    assert remaining.startswith("# Memory\n\n## Core Decisions\n\n- [")
-    assert "\n## Current State\n\n## Recent Context\n\n- [" in remaining
-
-
-def test_decisions_over_half_of_the_threshold_keep_the_latest():
-    body = fill(BODY, CORE_DECISIONS, range(400))
-    body = fill(body, KNOWN_ISSUES, range(400, 420))
-    body = fill(body, RECENT_CONTEXT, range(500, 520))
-    remaining = plan(body).remaining
-    kept = numbers_in(section_text(remaining, CORE_DECISIONS))
-    assert kept == list(range(kept[0], 400))
-    assert 11_800 < estimate_tokens(section_text(remaining, CORE_DECISIONS)) <= 11_875
-    assert numbers_in(section_text(remaining, KNOWN_ISSUES)) == list(range(400, 420))
-    assert numbers_in(section_text(remaining, RECENT_CONTEXT))[-1] == 519
-
-
 def test_issues_cannot_push_decisions_out():
     body = fill(BODY, KNOWN_ISSUES, range(1000, 2000))
     body = fill(body, CORE_DECISIONS, range(100))
@@ -152,18 +123,6 @@ def decision(number, size=200):
 def with_decisions(numbers):
     block = "".join(render_entry(decision(number)) for number in numbers)
     return BODY.replace("## Core Decisions\n", f"## Core Decisions\n\n{block}")
-
-
-def test_the_newest_and_most_used_decisions_stay_and_a_line_counts_the_others():
-    uses = {CORE_DECISIONS: {decision(number).id: 9 if number == 50 else 1 for number in range(700)}}
-    remaining = plan(with_decisions(range(700)), uses=uses).remaining
-    kept = [int(found.entry.id[1:]) for found in find_entries(section_text(remaining, CORE_DECISIONS))]
-    assert kept[0] == 50
-    assert kept[1:] == list(range(kept[1], 700))
-    assert remaining.startswith(
-        f"# Memory\n\n## Core Decisions\n\n- {700 - len(kept)} more are facts: `gitmem facts list`.\n- [2026"
-    )
-    assert estimate_tokens(section_text(remaining, CORE_DECISIONS)) <= 11_875
 
 
 def test_the_count_is_taken_anew_and_kept_where_facts_are_not_known():
@@ -200,28 +159,6 @@ def test_a_section_is_not_cut_into_the_one_before_it():
     assert remaining.startswith("## Core Decisions\n\n## Sketches\n\na sketch\n")
     assert remaining.endswith("a sketch\n## Recent Context\n")
     assert 2_365 < estimate_tokens(remaining.removeprefix("## Core Decisions\n\n")) <= 2_375
-
-
-def test_of_a_users_section_nothing_stays_but_what_is_at_the_end():
-    body = "## Sketches\n\na sketch\n" + fill(BODY, RECENT_CONTEXT, range(500)) + "\n## Links\n\n- a link\n"
-    remaining = plan(body).remaining
-    assert "Sketches" not in remaining
-    assert remaining.endswith("\n## Links\n\n- a link\n")
-
-
-def test_a_long_beginning_goes_and_a_short_one_stays():
-    body = fill(BODY, RECENT_CONTEXT, range(500))
-    assert plan("about this project\n" + body).remaining.startswith("about this project\n# Memory\n")
-    assert plan("a long story\n" * 1000 + body).remaining.startswith("## Core Decisions\n")
-
-
-def test_prose_between_entries_stays_with_them():
-    body = fill(BODY, RECENT_CONTEXT, range(490))
-    body = body.replace("- [2026-11-21 12:00:00] **Note**: entry 488 ", "### By hand\n\nwords\n\n\\g").replace(
-        "\\g", "- [2026-11-21 12:00:00] **Note**: entry 488 "
-    )
-    remaining = plan(body).remaining
-    assert "### By hand\n\nwords\n\n- [2026-11-21 12:00:00] **Note**: entry 488 " in remaining
 
 
 # -- names

@@ -1,28 +1,15 @@
 """The measures of likeness: what is the same, what may contradict, what goes on."""
 
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.fact import Fact, FactKind, make_fact
 from gitmem.model.similarity import (
-    MOST_DISPUTED,
     contradict,
     is_negated,
-    rivals_of,
     says_the_same,
 )
 
-NOW = datetime(2026, 11, 1, tzinfo=UTC)
-
-
-def rule(text: str, kind: FactKind = FactKind.RULE, scope: tuple[str, ...] = ()) -> Fact:
-    return make_fact(kind, text, NOW, scope=scope)
-
-
-WORDS = st.frozensets(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]))
 SAID = (
     "use",
     "uv",
@@ -50,25 +37,6 @@ def test_no_two_texts_both_say_the_same_and_contradict(one, other):
     assert not (says_the_same(one, other) and contradict(one, other))
     assert says_the_same(one, one)
     assert not contradict(one, one)
-
-
-@pytest.mark.parametrize(
-    "one, other",
-    [
-        ("Indent with tabs.", "Indent with spaces."),
-        ("Retry failed uploads three times, please.", "Retry failed uploads 5 times."),
-        ("Session files go to var/sessions.", "Session files go to /tmp/sessions."),
-        ("Never squash release branches.", "Squash release branches."),
-        ("Pull requests need two reviewers.", "Pull requests need one reviewer."),
-        ("세션 토큰은 쿠키에 둔다.", "세션 토큰은 헤더에 둔다."),
-        ("The search service keeps its state in Redis.", "The search service keeps its state in files."),
-        ("Service 3 listens on port 81.", "Service 3 listens on port 82."),
-        ("`RateTable` is frozen.", "`RateTable` is mutable."),
-    ],
-)
-def test_what_shares_its_subject_and_is_not_the_same_may_contradict(one, other):
-    assert contradict(one, other)
-    assert not says_the_same(one, other)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +70,3 @@ def test_the_same_is_said_in_any_order_with_the_same_numbers_and_negation():
     assert is_negated("Never push tags.")
     assert is_negated("탭을 쓰지 않는다.")
     assert not is_negated("Push tags.")
-
-
-def test_only_rules_preferences_and_decisions_of_one_part_are_rivals():
-    new = rule("Indent with tabs.", scope=("web",))
-    older = "Indent with spaces."
-    assert rivals_of(new, [rule(older), new]) == (rule(older),)
-    assert rivals_of(new, [rule(older, scope=("api",)), rule(older, FactKind.CORE_LOGIC)]) == ()
-    many = [rule(f"Indent with {name}.") for name in ("spaces", "columns", "blanks", "dots", "dashes")]
-    assert len(rivals_of(new, many)) == MOST_DISPUTED

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -123,13 +123,6 @@ def test_blocks():
     text, call = read(line("assistant", content))
     assert (text.role, text.text) == (Role.ASSISTANT, "I look.")
     assert (call.role, call.tool, call.tool_id, call.input) == (Role.CALL, "Bash", "c-1", {"command": "ls"})
-
-
-@pytest.mark.parametrize("content", ["out", [{"type": "text", "text": "out"}], [{"text": "out"}, {"type": "image"}, 3]])
-def test_results(content):
-    block = {"type": "tool_result", "tool_use_id": "c-1", "content": content, "is_error": True}
-    (part,) = read(line(content=[block]))
-    assert (part.role, part.text, part.tool_id, part.failed) == (Role.RESULT, "out", "c-1", True)
 
 
 def test_what_nobody_said_is_marked_and_other_kinds_of_records_say_nothing():
@@ -343,26 +336,6 @@ def test_a_session():
     assert (found[2].command, found[3].files, found[0].cwd) == ("make", ("/p/a.py",), "/p")
     first, second = fold(found)
     assert (first.answer, first.closed, second.closed) == ("Fixed.", True, False)
-
-
-def test_times_are_in_the_zone_that_is_asked_for_and_texts_are_bounded():
-    seoul = timezone(timedelta(hours=9))
-    (event,) = hook_events([timed("user", 0, "x" * 1_000_000, turn="p")], seoul)
-    assert len(event.text) == 200_000
-    assert event.at == BEGAN
-    assert event.at.hour == 23
-
-
-def test_the_last_words_before_a_tool_end_a_turn_that_is_broken_off():
-    begun = timed("user", 0, "a b"), timed("assistant", 1, "let me look"), call(2, "1"), call(3, "2")
-    said = [(PROMPT, "a b"), (HookKind.SAID, "let me look")]
-    assert kinds(*begun) == [*said, (STOP, "let me look"), (HookKind.INTERRUPTED, "let me look")]
-    (turn,) = fold(replayed(*begun))
-    assert (turn.answer, turn.interrupted) == ("let me look", True)
-    assert kinds(*begun, timed("user", 4, "c d")) == [*said, (PROMPT, "c d")], "the person typed again"
-    escaped = timed("user", 4, "[Request interrupted by user for tool use]")
-    (turn,) = fold(replayed(*begun, escaped))
-    assert (turn.answer, turn.interrupted) == ("let me look", True)
 
 
 def test_what_nobody_said_begins_no_turn():

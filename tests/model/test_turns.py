@@ -4,20 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document.ids import TIME_LENGTH, is_id, milliseconds_of
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.request import TaskType, classify, follows_up
-from gitmem.model.turns import Turn, content_lines, fold, is_restated, is_trivial, program
+from gitmem.model.turns import Turn, fold, is_trivial, program
 from gitmem.model.words import human_text, without_elements
 from gitmem.text.terminal import FENCE
-
-BOOT = """# CLAUDE.md
-
-- Always run the tests with `uv run pytest -n auto` before a commit.
-- 커밋 메시지는 한국어가 아니라 영어로 짧게 작성합니다. 예외는 없습니다.
-ok
-"""
-
 
 # Injected elements
 
@@ -109,25 +100,6 @@ def test_it_says_something(text):
 # Boot files
 
 
-def test_a_boot_file_told_again():
-    lines = content_lines([BOOT])
-    assert is_restated(BOOT, lines)
-    assert is_restated("ALWAYS run the **tests** with uv run pytest -n auto before a commit!", lines)
-    assert is_restated("> 커밋 메시지는 한국어가 아니라 영어로 짧게 작성합니다. 예외는 없습니다.\r\n", lines)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "ok", "Fix the parser so that it reads CRLF files.", "짧은 한글 문장 하나를 남깁니다 여기에."),
-        BOOT.split("\n")[2] + "\nAnd the parser now reads CRLF files too, since today.",
-    ],
-)
-def test_what_is_new_is_not_restated(text):
-    assert not is_restated(text, content_lines([BOOT]))
-    assert content_lines(["ok\nUse uv\n\n---\n"]) == frozenset(), "short lines take nothing away"
-
-
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 
 
@@ -208,20 +180,6 @@ def test_what_changed_between_a_failure_and_the_same_command():
 )
 def test_what_is_done_once_need_not_be_repeated_and_the_rest_must_be_seen_to_work(row, later, works):
     assert one(failed(1, row), tool(2, later)).failures[0].fixed_by == (later if works else "")
-
-
-@pytest.mark.parametrize(
-    "events, command, fixed_by",
-    [
-        ((failed(1, "make"), tool(2, "ls")), "make", ""),
-        ((tool(1, "make"), failed(2, "make")), "make", ""),  # what worked before
-        ((failed(1, "", name="Edit", files=("a.py",)), tool(2, name="Edit", files=("a.py",))), "a.py", "a.py"),
-    ],
-)
-def test_what_then_worked_is_the_same_command_or_file_later(events, command, fixed_by):
-    (failure,) = one(*events).failures
-    assert (failure.command, failure.fixed_by) == (command, fixed_by)
-    assert len(one(*(failed(n, f"c{n}", tool_id=str(n)) for n in range(100))).failures) <= 20
 
 
 @pytest.mark.parametrize(
@@ -306,17 +264,6 @@ def test_every_event_belongs_to_one_turn(delivered):
 
 
 # Ids
-
-
-def test_an_id_is_of_what_it_is_and_not_of_when_it_was_captured():
-    turn = one(prompt(0))
-    later = turn._replace(started=turn.started + timedelta(minutes=3))
-    assert turn.entry_id()[TIME_LENGTH:] == later.entry_id()[TIME_LENGTH:]
-    assert is_id(turn.entry_id("한글 \ud800", "x"))
-    assert milliseconds_of(later.entry_id()) == milliseconds_of(turn.entry_id()) + 180_000
-    ids = {turn.entry_id(), turn.entry_id("a"), turn.entry_id("a", "b"), turn.entry_id("ab")}
-    ids |= {turn._replace(session="r").entry_id(), turn._replace(key="u").entry_id()}
-    assert len({one[TIME_LENGTH:] for one in ids}) == 6
 
 
 # What kind of task a request sets

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.fact import UNDATED, Fact, FactKind, FactStatus, make_fact
+from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.model.validity import Standing, Status, circle_ends, in_force, supersede, what_holds
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
@@ -54,11 +54,6 @@ def test_a_decision_can_be_turned_round():
     assert known["a"].binds
     assert (known["a"].superseded_by, known["b"].superseded_by) == ("", "a")
     assert known["b"].supersedes == ()
-
-
-def test_a_fact_that_does_not_say_when_it_ended_ended_at_no_time():
-    fact = make_fact(FactKind.RULE, "Use uv", UNDATED)._replace(status=FactStatus.RETIRED)
-    assert what_holds([fact])[fact.id] == Status(Standing.RETIRED)
 
 
 @given(DECISIONS)
@@ -128,16 +123,3 @@ def test_of_a_circle_the_one_changed_last_holds_and_succeeds_the_others():
         holds = what_holds(facts)
         assert holds[second.id] == Status(Standing.IN_FORCE)
         assert (holds[first.id].successor, holds[before.id].successor) == (second.id, second.id)
-
-
-def test_a_pair_is_disputed_while_both_hold_whichever_names_the_other():
-    one = fact("Use tabs.")
-    other = fact("Use spaces.", review=(one.id,))
-    holds = what_holds([one, other])
-    assert [holds[member.id] for member in (one, other)] == [
-        Status(Standing.DISPUTED, disputes=(other.id,)),
-        Status(Standing.DISPUTED, disputes=(one.id,)),
-    ]
-    assert in_force([one, other]) == [one, other], "it is told until somebody decides"
-    retired = one._replace(status=FactStatus.RETIRED, updated=LATER)
-    assert what_holds([retired, other])[other.id] == Status(Standing.IN_FORCE)

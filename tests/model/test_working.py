@@ -51,33 +51,6 @@ def test_a_prompt_begins_a_task_and_a_follow_up_goes_on_with_it() -> None:
     assert after.task.description == "still broken"
 
 
-@pytest.mark.parametrize(
-    "tool, given",
-    [
-        ("TodoWrite", {"todos": [{"content": "read", "status": "completed"}, {"content": "mend", "status": "odd"}]}),
-        ("update_plan", {"plan": [{"step": "read", "status": "completed"}, {"step": "mend"}]}),
-        (
-            "write_todos",
-            {
-                "todos": [
-                    {"description": "x", "status": "cancelled"},
-                    {"description": "read", "status": "completed"},
-                    {"description": "mend"},
-                ]
-            },
-        ),
-        ("ExitPlanMode", {"plan": "# A plan\n\n- [x] read\n- [ ] mend\n"}),
-    ],
-)
-def test_the_plan_is_what_the_agents_tool_wrote(tool: str, given: dict[str, object]) -> None:
-    payload = {"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": tool, "tool_input": given}
-    read = parse_payload(payload, START, "claude-code")
-    assert read is not None
-    memory = told(read)
-    assert memory.steps == (PlanStep("read", "completed"), PlanStep("mend", "pending"))
-    assert memory.step == 1
-
-
 def call(tool: str, response: object = None, agent: str = "", **given: object) -> HookEvent:
     payload = {"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": tool, "tool_input": given}
     read = parse_payload(payload | {"tool_response": response, "agent_id": agent}, START, "claude-code")
@@ -123,13 +96,6 @@ def test_the_plan_of_plan_mode_is_read(form: str) -> None:
         event(HookKind.PROMPT, text=f"Implement the following plan:\n\n{plan}"),
     ):
         assert tuple(step.text for step in told(one).steps) == steps
-
-
-def test_a_plan_in_prose_has_no_steps_and_tasks_replace_those_of_plan_mode() -> None:
-    assert told(call("ExitPlanMode", plan="# Context\n\n- it is broken\n- and slow\n\nMend it.")).steps == ()
-    memory = told(call("ExitPlanMode", plan="1. read\n2. mend"), call("TaskCreate", subject="read it"))
-    assert memory.steps == (PlanStep("read it", "pending", "1"),)
-    assert told(call("TodoWrite", agent="a1", todos=[{"content": "of a subagent"}])).steps == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform.machine import command_of_installer, install_command, is_running, machine_name, start_time
+from gitmem.platform.machine import command_of_installer, install_command, is_running, machine_name
 
 
 def test_a_process_that_runs_and_one_that_does_not():
@@ -38,11 +38,6 @@ def test_machines_that_are_called_alike_get_names_of_their_own(tmp_path):
     for damaged in ("", "../../x", "zz"):
         kept.write_text(damaged)
         assert machine_name(str(tmp_path / "one")) == host
-
-
-def test_the_start_time_of_a_process_is_its_own():
-    assert start_time(os.getpid()) == start_time(os.getpid())
-    assert start_time(2**31 - 1) == ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="priorities are POSIX's")

@@ -76,19 +76,9 @@ def test_a_repository_without_a_commit(tmp_path, environ, bare_git):
     assert (code.as_of(NOW), code.past()) == (("", frozenset()), Past())
 
 
-def test_no_repository(tmp_path, environ):
-    assert ask(tmp_path, environ) is project_code(str(tmp_path), environ) is None
-
-
 @pytest.mark.parametrize("folder", ["/a\0b", "\ud800", "/" + "x" * 5_000, "/no/such", "/dev/null"])
 def test_a_folder_of_any_name(folder, environ):
     assert ask(folder, environ) is None
-
-
-def test_a_repository_that_is_broken(project, environ):
-    (project / ".git" / "HEAD").write_bytes(b"\0garbage")
-    state = ask(project, environ)
-    assert state is None or state.commits == ()
 
 
 @AS_ROOT
@@ -141,13 +131,6 @@ def test_files_and_commits(changed, environ, bare_git):
         ("Add a", ("src/한글 a.py",)),
     ]
     assert bare_git(changed, "rev-parse", "HEAD").startswith(past.commit)
-
-
-def test_files_as_of_a_time_are_those_without_changes(changed, environ):
-    code = project_code(str(changed), environ)
-    assert code.as_of(NOW)[1] == {"b.py", "src/한글 a.py"}
-    (changed / "src" / "한글 a.py").write_text("three\n")
-    assert code.as_of(NOW)[1] == {"b.py"}
 
 
 def test_files_are_read_within_bounds(changed):

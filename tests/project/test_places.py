@@ -89,26 +89,6 @@ def end(project: Project, how: str, name: str = "feature/한글") -> None:
         project.git("merge", "-q", "--ff-only", name)
 
 
-@pytest.mark.parametrize("gone", [False, True])
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
-@pytest.mark.few(2)
-def test_what_was_merged_holds_and_is_stale_once_its_lines_change(project, how, gone):
-    said, early, plain = feature(project)
-    assert [project.ground(fact) for fact in (said, early, plain)] == [Ground.HERE] * 3
-    end(project, how)
-    if gone:
-        project.git("branch", "-qD", "feature/한글")
-    assert [project.ground(fact) for fact in (said, early, plain)] == [Ground.HERE] * 3
-    project.change("def begin", "def start")
-    project.commit()
-    assert project.ground(said) is Ground.HERE, "another line of the file"
-    project.change("retry_limit = 5", "retry_limit = 6")
-    project.commit()
-    # After a squash nothing shows that the lines of before were merged: they are not told as if they held.
-    gone_from = {Ground.STALE} if how != "squash" else {Ground.BRANCH, Ground.WAITS}
-    assert {project.ground(said), project.ground(early)} <= gone_from | {Ground.WAITS}
-
-
 def test_what_is_on_another_branch_is_told_there_only_and_waits_once_that_is_gone(project):
     said, early, plain = feature(project)
     end(project, "not at all")
@@ -123,16 +103,6 @@ def test_what_is_on_another_branch_is_told_there_only_and_waits_once_that_is_gon
     assert project.ground(said) is Ground.BRANCH
     project.git("update-ref", "-d", "refs/remotes/origin/feature/한글")
     assert [project.ground(fact) for fact in (said, plain)] == [Ground.WAITS, Ground.WAITS]
-
-
-def test_lines_that_were_never_committed_are_of_their_branch(project):
-    project.git("switch", "-qc", "new")
-    project.change("import os\n", "import os\nretry_limit = 5\n")
-    fact = project.learn(TEXT)
-    assert project.ground(fact) is Ground.HERE
-    project.git("stash", "-q")
-    project.git("switch", "-q", "main")
-    assert project.ground(fact) is Ground.BRANCH
 
 
 def test_a_commit_that_is_not_here_says_so(project):
@@ -191,26 +161,6 @@ def test_what_cannot_be_cited_by_lines(project, bare_git):
     assert project.ground(fact) is Ground.STALE
     cited = ("ffffffffffff:0badc0de large.bin", "ffffffffffff:0badc0de module.d", "no item", ":: x")
     assert project.ground(fact._replace(lines=cited)) is Ground.STALE
-
-
-@pytest.mark.parametrize("became", ["gone", "a folder", "a submodule", "large", "binary", "a link"])
-def test_a_fact_whose_file_became_something_else_is_stale(project, bare_git, became):
-    fact = project.learn("Call `begin` in src/client.py first.")
-    file = project.root / "src" / "client.py"
-    file.unlink()
-    if became == "a folder":
-        project.write("src/client.py/__init__.py", "x = 1\n")
-    elif became == "a submodule":
-        bare_git(project.root / "src", "init", "-q", "client.py")
-        bare_git(file, "commit", "-q", "--allow-empty", "-m", "x")
-    elif became == "large":
-        project.write("src/client.py", "import os\n" * 300_000)
-    elif became == "binary":
-        project.write("src/client.py", "\0PNG\n")
-    elif became == "a link":
-        file.symlink_to("/etc/passwd")
-    project.commit()
-    assert project.ground(fact) is Ground.STALE
 
 
 def test_a_linked_work_tree_has_its_own_branch(project):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import IO, Any
 
 import pytest
 
-from gitmem.errors import NotFoundError
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.working import HypothesisStatus, PlanStep, decide, note, set_plan, start_task
 from gitmem.platform import safe_open
@@ -125,33 +123,6 @@ def test_it_is_private_and_gone_with_its_session(store: Store) -> None:
     assert not store.files.edited()
     forget_working(store, "s1")
     assert [memory.session for memory in running(store)] == ["s2"]
-
-
-def test_a_session_that_ends_leaves_a_writer_its_temporary_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    change_working(store, "s1", lambda memory: note(memory, "found"))
-    ending = threading.Thread(target=forget_working, args=(store, "s1"))
-    rename = os.replace
-
-    def ends_meanwhile(source: str, target: str) -> None:
-        if source.endswith(".new") and ending.ident is None:
-            ending.start()
-            ending.join(0.2)
-        rename(source, target)
-
-    monkeypatch.setattr(os, "replace", ends_meanwhile)
-    change_working(store, "s1", lambda memory: note(memory, "more"))
-    ending.join()
-    assert running(store) == []
-
-
-def test_a_session_is_found_by_its_prefix(store: Store) -> None:
-    for session in ("abc1", "abd2"):
-        change_working(store, session, lambda memory: note(memory, "found"))
-    assert find_working(store, "abd").session == "abd2"
-    with pytest.raises(NotFoundError, match="abc1"):
-        find_working(store, "ab")
-    with pytest.raises(NotFoundError):
-        find_working(store, "x")
 
 
 def test_a_broken_file_is_begun_anew(store: Store) -> None:

@@ -1,15 +1,9 @@
 """What narrows a search; and the newest memory of a subject stands before older ones, told as what was before."""
 
-from io import StringIO
-
 import pytest
 
-from gitmem.cli.app import App
-from gitmem.cli.commands.find import hit_value, hits_text
-from gitmem.mcp.reads import hit_value as mcp_value
 from gitmem.search.engine import answer
 from gitmem.search.filters import FilterError, check_types
-from gitmem.search.recall import recall
 from tests.search.test_engine import put
 
 ENTRIES = [
@@ -119,17 +113,6 @@ def test_the_newest_stands_first_and_what_it_leaves_follows_as_before(shelf):
     commands(shelf)
 
     assert told(shelf, "database migration command") == [(NEW, ""), (OLD, f"before, now ^{NEW}")]
-
-
-def test_each_door_says_what_was_before(shelf):
-    commands(shelf)
-    hits = shelf.search("database migration command")
-
-    text = recall("database migration command", hits, 2_000).text
-    assert text.index(f"^{NEW}]") < text.index(f"^{OLD}, before, now ^{NEW}]")
-    assert [(value["status"], value["others"]) for value in map(hit_value, hits)] == [(None, []), ("before", [NEW])]
-    assert f"before, now ^{NEW}" in hits_text(App({}, "", *[StringIO()] * 3), hits, "migration")
-    assert [mcp_value(hit).get("status") for hit in hits] == [None, f"before, now ^{NEW}"]
 
 
 def test_two_reports_on_one_subject_are_now_and_before(shelf):

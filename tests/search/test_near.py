@@ -141,12 +141,6 @@ def test_filters_hold_for_what_vectors_find(near):
     assert near.places('car "summer"') == []
 
 
-def test_what_is_asked_beside_filters_is_embedded(near, provider):
-    filled(near)
-    near.search('car path:daily "not now" -bread')
-    assert provider.asked[-1]["input"] == ["car not now"]
-
-
 def test_secrets_do_not_leave_the_machine(near, provider):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     near.put("knowledge/leak.md", f"# Leak\n\nthe token is {secret} <private>not yours</private>\n")
@@ -158,30 +152,12 @@ def test_secrets_do_not_leave_the_machine(near, provider):
     assert "not yours" not in sent
 
 
-def test_the_weight_is_what_the_settings_say(near):
-    near.put("knowledge/car.md", "# Machines\n\nA car of sorts, with a roof, four doors and no end of lamps.\n")
-    filled(near)
-    first = {}
-    for percent in (1, 99):
-        near.store.config = near.store.config._replace(search=near.store.config.search._replace(vector_percent=percent))
-        first[percent] = near.paths("car winter roof doors")[0]
-    assert first == {1: "knowledge/car.md", 99: "daily/2026/11/2026-11-20.md"}
-
-
 def test_what_has_no_vector_yet_keeps_its_place(near):
     near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread\n")
     assert near.paths("bread flour")[0] == "knowledge/yeast.md"
     filled(near)
     near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread.\n")
     assert near.paths("bread flour")[0] == "knowledge/yeast.md"
-
-
-def test_old_revisions_and_queries_without_words_need_no_vectors(near, provider):
-    filled(near)
-    asked = len(provider.asked)
-    near.search("type:note")
-    near.search("flour", at=near.store.tip)
-    assert len(provider.asked) == asked
 
 
 @pytest.mark.parametrize("query", ["", "...", "\ud800", "car \x00", "\u200b", "🌱" * 5000])

@@ -1,6 +1,5 @@
 """What is recalled of a subject, and in what form; and one search over many stores: a hit names its store."""
 
-import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,16 +9,13 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import UsageError
-from gitmem.mcp.reads import memory_search
 from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.platform.machine import Context
 from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.recall import is_handle, recall
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.tell.prompt import remembered
 from gitmem.text.words import estimate_tokens
-from tests.mcp.conftest import call_on, unfenced
 from tests.world import NOON, Clock
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
@@ -45,28 +41,6 @@ def test_no_line_of_a_memory_reads_as_the_heading_of_another_one(shelf):
     shelf.put("knowledge/bridge.md", "# Bridge\n\nThe zinc railing.\n[2026-11-20, Rule, ^r4f7k2m9q0x]\nPaint it.\n")
     text = recall("zinc railing", shelf.search("zinc railing"), 2_000).text
     assert "\n  [2026-11-20, Rule, ^r4f7k2m9q0x]\n" in text
-
-
-def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episode(shelf):
-    said = "Railings of bridges are made of galvanized zinc, which lasts."
-    entry = f"- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: {said} ^x4f7k2m9q01\n"
-    shelf.put("memory.md", f"## Recent Context\n\n{entry}")
-    shelf.put("sessions/2026/11/20261120_100000-1b4e51f0.md", f"# Session\n\n{entry}")
-    link = f"- 2026-11-20 [{said}](../sessions/2026/11/20261120_100000-1b4e51f0.md) x4f7k2m9q01\n"
-    for path in ("concepts/k4f7k2m9q0x-zinc.md", "episodes/2026/11/e4f7k2m9q0x.md"):
-        shelf.put(path, f"---\nid: {path.rpartition('/')[2][:11]}\n---\n# Zinc railings\n\n## Exchanges\n\n{link}")
-
-    (hit,) = shelf.search("galvanized zinc railings")
-    found = json.loads(unfenced(memory_search(call_on(shelf.store), query="galvanized zinc railings")[0].text))["hits"]
-    recalled = recall("galvanized zinc railings", shelf.search("galvanized zinc railings"), 2_000)
-    told = remembered(shelf.store, "Are the railings of bridges made of galvanized zinc?")
-
-    assert len(hit.views) == 3
-    assert [one["views"] for one in found] == [list(hit.views)]
-    for text in (recalled.text, told.text):
-        assert text.count(said) == 1
-        assert "^x4f7k2m9q01, also ^k4f7k2m9q0x ^e4f7k2m9q0x]" in text
-    assert told.ids == tuple(one.entry for one in recalled.whole) == ("x4f7k2m9q01",)
 
 
 def test_a_path_is_no_handle():

@@ -43,31 +43,6 @@ def test_deep_finds_what_only_a_transcript_has(shelf):
     assert shelf.search("zebra") == []
 
 
-@pytest.mark.parametrize(
-    "query", ["zebra", "ZEBRAS of äpfel", "환불을", "path:b.md the zebra", "zeb", "nowhere", "the"]
-)
-def test_a_small_store_that_is_read_as_a_whole_answers_as_a_scanned_one(shelf, query, monkeypatch):
-    shelf.put("memory.md", "# Memory\n\n- [10:00:00] **Note**: the Zebra ^0123456789abcdefghjk\n")
-    shelf.put("knowledge/a.md", "# A\n\nthe zebra and the horse\n\n# Äpfel\n\nÄpfel\n")
-    shelf.put("knowledge/b.md", "# B\n\n환불 테스트, zebras\n" * 20)
-    shelf.put("knowledge/c.md", "# C\n\nfiller of the other kind\n" * 30)
-
-    whole = shelf.search(query)
-    monkeypatch.setattr(sources, "FEW_FILES", 0)
-    assert shelf.search(query) == whole
-
-
-def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
-    for number in range(sources.FEW_FILES):
-        shelf.put(f"knowledge/part-{number:03}.md", "# Part\n\n" + ("zebra" if number == 7 else "horse") + "\n")
-    read = []
-    load = sources.load
-    monkeypatch.setattr(sources, "load", lambda root, file, day: read.append(file.path) or load(root, file, day))
-
-    assert shelf.paths("zebra") == ["knowledge/part-007.md"]
-    assert read == ["knowledge/part-007.md"]
-
-
 @pytest.fixture
 def large(shelf, monkeypatch):
     monkeypatch.setattr(sources, "MANY_BYTES", 1000)
@@ -132,15 +107,6 @@ def test_a_rare_word_is_found_among_many_words_that_only_contain_it(large):
         large.put(f"daily/{number:03}.md", f"# {number}\n\nstring strings restring\n")
 
     assert large.paths("ring", limit=3)[0] == "knowledge/z.md"
-
-
-@pytest.mark.parametrize("few", [True, False])
-def test_a_word_of_a_header_is_found_where_no_text_has_it(shelf, monkeypatch, few):
-    monkeypatch.setattr(sources, "FEW_FILES", 200 if few else 0)
-    shelf.put("episodes/2026/11/e0123456789.md", "---\nid: e0123456789\nfeedback: neutral\n---\n# A task\n\nDone.\n")
-
-    assert shelf.places("neutral") == [("episodes/2026/11/e0123456789.md", 5)]
-    assert shelf.places("e01234") == []
 
 
 @pytest.mark.parametrize("few", [True, False])

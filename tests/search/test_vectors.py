@@ -312,14 +312,6 @@ def test_no_text_of_a_store_that_nobody_accepted_is_embedded(many, embedder):
     assert embedder.asked == []
 
 
-def test_what_is_in_two_places_is_embedded_once(shelf, embedder):
-    entry = "- [2026-11-20 09:00:00] **Note**: the very same ^01m7v7spn00wqb23tam1\n"
-    shelf.put("daily/2026/11/2026-11-20.md", f"# 2026-11-20\n\n{entry}")
-    shelf.put("archive/memory_20261120_000000.md", f"# Old\n\n{entry}")
-    fill(shelf.store, embedder, seconds=60)
-    assert embedder.texts.count("the very same") == 1
-
-
 def test_only_what_changed_is_embedded_and_the_newest_first(many, embedder):
     fill(many.store, Counting(), seconds=60)
     many.put("knowledge/part-3.md", "# Part 3\n\ntext of 3\n\n## More\n\nnew\n")

@@ -1,5 +1,4 @@
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
-from gitmem.platform.machine import read_resource
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
@@ -107,20 +105,6 @@ def test_a_store_at_home(project, init, opened, home, bare_git):
     assert find_store(str(project / "src"), str(home)) == made.store.root
 
 
-@pytest.mark.parametrize("order", [(Place.HOME, Place.USER), (Place.USER, Place.HOME)])
-def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init, opened, home, order):
-    for place in order:
-        init(project, place)
-    user = opened(home / ".gitmem")
-    assert user.status() == ""
-    user.write("memory.md", b"mine\n")
-    assert user.settle().notices == ()
-    assert set(user.files()) >= FILES
-    assert not any(name.startswith("projects/") for name in user.tree())
-    assert user.git("status", "--porcelain", "--ignored") == "!! projects/"
-    assert find_store(str(project), str(home)) != str(home / ".gitmem")
-
-
 # Cut off, at once, and elsewhere
 
 
@@ -206,12 +190,3 @@ def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
     with pytest.raises(RefusedError, match="belongs to another user") as caught:
         Store(root, context)
     assert f"safe.directory {root}" in caught.value.remedy
-
-
-def test_format_md_names_every_part_of_a_store():
-    table = (ROOT / "docs" / "format.md").read_text(encoding="utf-8").partition("## Tree")[2].partition("\n\nIn l1")[0]
-    paths = re.findall(r"`([^`]+)`", "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `")))
-    parts = {path.partition("/")[0] + "/" * ("/" in path) for path in paths if not path.startswith(".")}
-    assert len(parts) > 12
-    text = read_resource("templates", "store", "FORMAT.md").decode()
-    assert {part for part in parts - {"FORMAT.md"} if f"`{part}" not in text} == set()

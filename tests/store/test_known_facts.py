@@ -12,7 +12,7 @@ from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.errors import RefusedError
 from gitmem.history import marks
-from gitmem.history.marks import marks_for, place_marks
+from gitmem.history.marks import marks_for
 from gitmem.model.fact import Fact
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
@@ -141,20 +141,6 @@ def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(world):
     assert len(headers(world)) == 1
 
 
-def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(world):
-    text = "---\nid: d0000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
-    first = put(world, "decision/d000000001a-x.md", text.format("01", "We use Redis."))
-    put(world, "decision/d000000002a-x.md", text.format("02", "We use Go."))
-    facts = known_facts(world.store)
-    statuses = place_marks(world.store, facts).statuses
-    assert all(one is other for one, other in zip(facts, known_facts(world.store), strict=True))
-    assert place_marks(world.store, known_facts(world.store)).statuses is statuses
-    first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
-    changed = known_facts(world.store)
-    assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
-    assert [place_marks(world.store, changed).statuses[fact.id].holds for fact in changed] == [False, True]
-
-
 SAID = "The cache is in memory."
 
 
@@ -186,15 +172,6 @@ def told(gitmem: Runner) -> str:  # noqa: F811
 
 def viewer_of(gitmem: Runner) -> Viewer:  # noqa: F811
     return Viewer(str(gitmem.root), real_app().context())
-
-
-def test_a_deleted_decision_is_told_no_more(gitmem, decided):  # noqa: F811
-    path = gitmem.root / "memory.md"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if SAID not in line), encoding="utf-8")
-    assert gitmem.json("facts", "list") == []
-    assert SAID not in told(gitmem)
-    assert viewer_of(gitmem).sign_in().json(f"/fact/{decided}.json")["standing"] == "retired"
 
 
 def test_a_fact_that_was_made_in_an_editor_is_a_page_before_something_commits_it(gitmem):  # noqa: F811
@@ -273,20 +250,6 @@ def test_only_facts_that_may_need_a_mark_and_those_shown_are_parsed(gitmem, book
 
     assert {shown, ids["memory"], ids["redis"], ids["linter"], ids["tabs"], ids["again"], ids["port"]} >= read
     assert shown in read
-
-
-def test_the_words_of_a_retired_fact_are_found_in_one_in_force_however_they_are_written(gitmem, book):  # noqa: F811
-    store, _ = book
-    gitmem("save", 'run the LINTER  "before" each commit', "--type", "rule")
-    gitmem("save", 'Run the linter "before" each commit.', "--type", "decision")
-    (retired,) = (fact for fact in known_facts(store) if fact.description.startswith('Run the linter "'))
-    gitmem("facts", "retire", retired.id)
-    known_facts(store)
-    for path in gitmem.root.rglob("*"):
-        os.utime(path, (1, 1))
-    known_facts(store)
-
-    assert len([fact for fact in facts.facts_for(store, ()) if "linter" in fact.description.lower()]) == 3
 
 
 def test_a_fact_that_ended_just_now_is_marked(gitmem, book):  # noqa: F811

@@ -1,4 +1,3 @@
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -85,20 +84,6 @@ def test_the_store_of_a_linked_work_tree_is_its_project_s(project, base, here, m
         assert here.store(place / "src") == store
 
 
-@pytest.mark.parametrize("bare", [".bare", ".git"])
-def test_a_bare_repository_in_a_project_s_folder(project, base, here, *, make_store, bare_git, bare):
-    folder = base / "layout"
-    folder.mkdir()
-    bare_git(folder, "clone", "-q", "--bare", str(project), str(folder / bare))
-    if bare == ".bare":
-        (folder / ".git").write_text("gitdir: ./.bare\n")
-    bare_git(folder / bare, "worktree", "add", "-q", "--detach", str(folder / "feature"))
-    store = make_store(folder / ".gitmem")
-    for place in (folder, folder / "feature", folder / "feature" / "src", folder / bare, folder / bare / "refs"):
-        assert here.project(place) == Project(str(folder), str(folder / bare))
-        assert here.store(place) == store
-
-
 def test_a_bare_repository_beside_its_work_trees(project, base, here, make_store, bare_git):
     """The folder around it may hold other repositories."""
     bare_git(base, "clone", "-q", "--bare", str(project), "proj.git")
@@ -143,14 +128,6 @@ def test_a_submodule_belongs_to_the_project_around_it(outer, here, make_store):
         assert here.store(outer / place) == store
 
 
-def test_a_submodule_with_a_store_of_its_own(outer, here, make_store):
-    make_store(outer / ".gitmem")
-    own = make_store(outer / "vendor" / "project" / ".gitmem")
-    assert here.store(outer / "vendor" / "project" / "src") == own
-    assert here.store(outer / "vendor" / "project" / "lib" / "inner") == own
-    assert here.store(outer / "vendor") == str(outer / ".gitmem")
-
-
 def test_a_submodule_in_a_linked_work_tree(outer, base, here, make_store, bare_git):
     store = make_store(outer / ".gitmem")
     bare_git(outer, "worktree", "add", "-q", "--detach", str(base / "linked"))
@@ -174,13 +151,6 @@ def test_an_independent_repository_inside_another_is_its_own_project(project, he
     own = make_store(nested / ".gitmem")
     assert here.store(nested) == own
     assert here.store(project / "tools") == str(project / ".gitmem")
-
-
-def test_a_folder_with_a_store_inside_a_repository_is_a_project(project, here, make_store):
-    make_store(project / ".gitmem")
-    own = make_store(project / "src" / ".gitmem")
-    assert here.store(project / "src" / "deep") == own
-    assert here.store(project) == str(project / ".gitmem")
 
 
 # A project without git
@@ -212,21 +182,6 @@ def test_a_git_that_is_none(base, here, make_store, dot_git):
 # Stores in the home folder
 
 
-def test_the_store_of_a_project_kept_at_home(project, here, make_store):
-    store = make_store(Path(home_store(here.project(project), here.home)))
-    assert here.store(project / "src") == store
-    inside = make_store(project / ".gitmem")
-    assert here.store(project / "src") == inside
-
-
-def test_the_name_of_a_store_kept_at_home(base, here):
-    folder = base / "Mein Projekt (2)"
-    digest = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
-    assert home_store(Project(str(folder), None), here.home) == os.path.join(
-        here.home, ".gitmem", "projects", f"mein-projekt-2-{digest}"
-    )
-
-
 def test_a_project_without_git_whose_store_is_at_home_is_found_from_below(base, here, make_store):
     (base / "notes" / "deep").mkdir(parents=True)
     store = make_store(Path(home_store(Project(str(base / "notes"), None), here.home)))
@@ -242,18 +197,6 @@ def test_the_user_s_own_store_is_no_project_s(home, here, make_store):
     assert here.store(home / "notes") is None
     assert here.project(home / "notes") == Project(str(home / "notes"), None)
     assert here.store(home) is None
-
-
-def test_a_home_folder_that_is_a_repository(home, here, make_store, bare_git):
-    bare_git(home, "init", "-q")
-    make_store(Path(user_store(str(home))))
-    (home / "notes" / "novel").mkdir(parents=True)
-    assert here.project(home).root == str(home)
-    assert here.project(home / "notes").root == str(home / "notes")
-    assert here.store(home / "notes") is None
-    make_store(home / "notes" / ".gitmem")
-    assert here.project(home / "notes" / "novel").root == str(home / "notes")
-    assert here.store(home / "notes" / "novel") == str(home / "notes" / ".gitmem")
 
 
 # From inside a store

@@ -11,7 +11,7 @@ from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.machine import Context
-from gitmem.record.save import drain, save
+from gitmem.record.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import ABANDONED_SECONDS, is_due, maintain
 from gitmem.store.store import MAX_PACKS
@@ -83,40 +83,6 @@ def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
     assert unreachable in ids
     assert grown.git("log", "--format=%H %s") == history
     grown.sound()
-
-
-def test_versions_that_one_drain_wrote_become_deltas_of_each_other(tmp_path, bare_git):
-    """Git by itself looks for no deltas within a pack that was written without them."""
-    store = init_store(str(tmp_path), context(), Place.PROJECT).store
-    for drains in range(2):
-        for number in range(30):
-            at = datetime(2026, 11, 21, 12, drains, number, tzinfo=UTC)
-            what = Save(make_id(int(at.timestamp() * 1000), bytes([drains, number] * 4)), at, os.urandom(200).hex())
-            store.spool.deliver(what.to_event())
-        drain(store)
-    assert maintain(store).after.packs == 1
-    pack = next((tmp_path / ".gitmem" / ".git" / "objects" / "pack").glob("*.idx"))
-    listed = [line.split() for line in bare_git(tmp_path, "verify-pack", "-v", str(pack)).splitlines()]
-    blobs = [fields for fields in listed if fields[1:2] == ["blob"]]
-    assert len(blobs) > 120
-    assert sum(len(fields) == 5 for fields in blobs) < 12  # those without a base
-
-
-def test_joined_packs_are_left_as_they_are_by_the_next_one(grown):
-    maintain(grown.reopen())
-    (large,) = grown.packs()
-    for number in range(3):
-        remember(grown.reopen(), f"one more, {number}")
-    maintain(grown.reopen())
-    assert large in grown.packs()
-    assert len(grown.packs()) == 2
-
-
-def test_a_path_s_history_is_indexed(grown):
-    maintain(grown.reopen())
-    assert (grown.objects / "info" / "commit-graphs" / "commit-graph-chain").is_file()
-    grown.git("commit-graph", "verify")
-    assert len(grown.git("log", "--format=%H", "--", "memory.md").split()) == MAX_PACKS + 1
 
 
 def test_it_is_due_with_many_packs_and_not_afterwards(grown):
@@ -212,18 +178,6 @@ def test_what_killed_processes_left_goes_when_it_is_a_day_old(grown):
     assert sorted(done.removed) == sorted(str(git_dir / f"{name}1") for name in UNFINISHED)
     assert all((git_dir / f"{name}0").exists() for name in UNFINISHED)
     assert not any((git_dir / f"{name}1").exists() for name in UNFINISHED)
-
-
-def test_nothing_else_goes_however_old(grown):
-    store = grown.reopen()
-    maintain(store)
-    (grown.root / ".git" / "tmp_notes").write_text("a person's")
-    for folder, _, names in os.walk(grown.root / ".git"):
-        for name in names:
-            age(os.path.join(folder, name), 10 * ABANDONED_SECONDS)
-    assert maintain(store).removed == ()
-    grown.git("update-index", "-q", "--refresh")
-    grown.sound(killed=True)  # `tmp_notes` stays
 
 
 def test_a_commit_graph_that_cannot_be_written_is_no_failure(grown):

@@ -17,9 +17,8 @@ from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose
 from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
-from gitmem.tell.advice import AdviceKind, Complexity, as_text
+from gitmem.tell.advice import AdviceKind, Complexity
 from gitmem.tell.guide import guide
-from gitmem.tell.outcome_counts import judge
 from tests.agent import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
@@ -36,34 +35,6 @@ def exchanges(world) -> None:
     path = Path(world.store.root, "daily/2026/11/2026-11-20.md")
     path.parent.mkdir(parents=True)
     path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
-
-
-def test_a_task_is_told_what_was_decided_of_it_and_no_exchange_that_repeats_it(world):
-    exchanges(world)
-    world.save("Each importer retries thrice, with backoff.", MemoryType.DECISION)
-    found = guide(world.store, "Let the importer retry with backoff")
-    [line] = found.lines
-    assert (line.part, line.text) == (AdviceKind.APPROACH, "Decision: Each importer retries thrice, with backoff.")
-    assert 0 < found.confidence <= 1
-    assert "What was done and decided:\n- " in as_text(found)
-    assert [(one.how, one.ids) for one in given_texts(world.store.private)] == [("guide", line.sources)]
-
-
-def test_an_error_is_told_what_fixed_it_and_what_did_not(world):
-    for number, (fix, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
-        at = world.clock.now + timedelta(days=number)
-        failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q" if fix else "", fix)
-        turn = Turn(f"s-{number}", "claude-code", "t", at, at, command, "Done.", (), (failure,), closed=True)
-        learn_bugs(world.store, f"s-{number}", "claude-code", [turn])
-    found = guide(world.store, "", error=ERROR)
-    assert found.lines[0].part is AdviceKind.TRY
-    assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
-    assert 'was fixed by: "`uv sync`"' in found.lines[0].text
-    assert found.lines[0].sources[0].startswith("b")
-    assert "\n  Seen 2 times" in as_text(found), "below its bullet"
-    assert as_text(found).count(found.lines[0].sources[0]) == 1
-    judge(world.store, found.lines[0].sources[0], helped=False)
-    assert guide(world.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
 
 
 def test_what_the_running_session_supposes_comes_first(world):

@@ -7,26 +7,21 @@ import pytest
 
 from gitmem.background import process_spool
 from gitmem.cli import recall_hooks
-from gitmem.config import SummaryConfig
-from gitmem.document.entry import MemoryType
 from gitmem.document.ids import id_in
 from gitmem.history.records import records
-from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
 from gitmem.learn.lessons import learn_bugs, mark_stale
-from gitmem.llm.ledger import Asking, Ledger, Spent
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.model.turns import Failure, Run, Turn
 from gitmem.project.code import Past, ProjectCommit
-from gitmem.record.save import save_text
 from gitmem.store.known_patterns import pattern_headers
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
-from gitmem.tell.known_errors import counts, tell_error
+from gitmem.tell.known_errors import tell_error
 from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_fixes
-from gitmem.tell.usage_log import ALPHA, BEGINS, GivenText, record
+from gitmem.tell.usage_log import GivenText, record
 from tests.agent import BEGAN, Recorder
 from tests.world import World
 
@@ -46,19 +41,6 @@ def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests
 def remember(world: World, made: Turn) -> None:
     learn_bugs(world.store, made.session, "claude-code", [made])
     note_fixes(world.store, made.session, [made])
-
-
-def test_questions_are_counted_with_their_answers(world):
-    remember(world, turn("s-1", world.clock.now - timedelta(hours=1)))
-    assert tell_error(world.store, "s-2", ERROR)
-    assert tell_error(world.store, "s-2", ERROR) == ""  # it was told: no question without an answer
-    assert tell_error(world.store, "s-2", "Exit code 1\nValueError: not this one") == ""
-    assert tell_error(world.store, "s-3", ERROR)
-    figures = measure(world.store)
-    took = {"ms": 0, "mean": 0, "slowest": 0}
-    assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, **took}
-    assert figures["answers"] == figures["retrieval"]["error"]
-    assert figures["told"]["error"] == 2
 
 
 def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(world):
@@ -136,23 +118,6 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(worl
     assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 2
 
 
-def test_what_was_undone_is_no_new_memory_and_cleaned_nothing_up(world):
-    remember(world, turn("s-1", world.clock.now))
-    save_text(world.store, "Use uv, not pnpm", MemoryType.NOTE, host="cli")
-    world.clock.now += timedelta(days=UNUSED_DAYS + 1)
-    cleaned, saved = clean_up(world.store).commit, save_text(world.store, "Use pip", MemoryType.NOTE, host="cli").commit
-
-    def of_this_week() -> list[int]:
-        learning = measure(world.store)["learning"]
-        return [list(learning[name].values())[-1] for name in ("saves", "deprecated")]
-
-    assert of_this_week() == [1, 1]
-    undone = [undo(world.store, revision=commit).commit for commit in (cleaned, saved)]
-    assert of_this_week() == [0, 0]
-    undo(world.store, revision=undone[0])
-    assert of_this_week() == [0, 1]
-
-
 def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(world):
     at = world.clock.now
     for number, outcome in enumerate((*[Outcome.SUCCESS] * 2, Outcome.FAILED, Outcome.PARTIAL, Outcome.INTERRUPTED)):
@@ -175,28 +140,6 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(world)
         "told": {"number": 1, "succeeded": 1},
         "alone": {"number": 3, "succeeded": 1},
     }
-
-
-def test_tokens_are_counted_by_purpose_week_and_session(world):
-    at = world.clock.now
-    asked = {
-        "start": ("s-1", 900),
-        "prompt": ("s-1", 100),
-        "error": ("s-2", 20),
-        "recall": ("s-2", 300),
-        "get": ("", 80),
-    }
-    for how, (session, tokens) in asked.items():
-        record(world.store.private, GivenText(at, session, how, ("x",), tokens))
-    record(world.store.private, GivenText(at - timedelta(weeks=1), "s-1", "prompt", (), 0, 30))
-    ledger = Ledger(world.store.private, world.clock)
-    question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), SummaryConfig())
-    ledger.end(question, Spent(1_234, 0.01))
-    found = measure(world.store)
-    assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
-    assert found["tokens"]["session"] == {"start": 450, "injected": 60, "recalled": 190, "models": 617}
-    assert {name: weeks[WEEK] for name, weeks in found["tokens"].items() if WEEK in weeks}["injected"] == 120
-    assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "mean": 15, "slowest": 30}
 
 
 def test_learning_counts_what_was_made_and_contradictions_in_their_week(world):
@@ -230,9 +173,6 @@ def test_a_turn_that_goes_on_is_one_exchange(world, tmp_path):
     assert (figures["usage"]["exchanges"], sum(figures["learning"]["exchanges"].values())) == (1, 1)
 
 
-ENDS = {"": 1.0, "still broken, that is not it": 0.0}
-
-
 def fail(world, error: str) -> str:
     """Return what the hook answers in the third second of the session."""
     world.clock.now = BEGAN + timedelta(seconds=3)
@@ -245,20 +185,3 @@ def finish(world, session: Recorder) -> None:
     session.write()
     session.live(world.store)
     process_spool(Store(world.store.root, world.store.context), lambda _: False)
-
-
-@pytest.mark.parametrize("works", [True, False])
-def test_what_was_told_rises_where_the_tests_pass_and_falls_where_they_fail(world, works):
-    at = world.clock.now
-    record(world.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
-    run = Run("pytest -q", "", failed=not works)
-    count_given(world.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", runs=(run,), closed=True)])
-    found = counts(world.store)["e1"]
-    assert found.usefulness == pytest.approx(ALPHA * works + (1 - ALPHA) * BEGINS)
-
-
-def test_where_nothing_was_tested_nothing_is_judged(world):
-    at = world.clock.now
-    record(world.store.private, GivenText(at, "s-1", "guide", ("e1",), 40))
-    count_given(world.store, "s-1", [Turn("s-1", "h", "t", at, at, "Fix it", "Done.", closed=True)])
-    assert counts(world.store)["e1"].usefulness == BEGINS

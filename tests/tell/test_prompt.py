@@ -175,29 +175,11 @@ def test_polite_forms_are_no_subject(day):
     assert remembered(day.store, "안녕하세요. 요금표를 분기마다 갱신하는 화면도 부탁드립니다.").ids == ("x4f7k2m9q0x",)
 
 
-def test_another_word_with_the_same_beginning_is_not_shared(day):
-    day.save("The product list has a filter by category.", MemoryType.DECISION)
-    assert remembered(day.store, "List the files").text == ""
-    assert "category" in remembered(day.store, "What filters does the list of products have?").text
-
-
 def started(day, session="s-1"):
     """Give a session its start text, and record what it told."""
     ids = tuple(one for part in start_parts(day.store, (), None, ()) for one in part.ids)
     record(day.store.private, GivenText(day.clock.now, session, START, ids, 100))
     return ids
-
-
-def test_a_prompt_is_not_told_what_the_start_told(day):
-    note = "- [2026-11-19 10:00:00] **Note**: The checkout service had Redis timeouts, a pool of 50 stopped them."
-    memory = Path(day.store.root, "memory.md")
-    memory.write_text(f"## Recent Context\n\n{note} ^01kaqmn5z2abcdefghjk\n", "utf-8")
-    log = Path(day.store.root, "daily/2026/11/2026-11-20.md")
-    log.write_text(log.read_text("utf-8").partition("- [10:00:00]")[0], "utf-8")
-    assert "a pool of 50" in tell_prompt(day.store, "s-2", ASKED)
-
-    assert started(day) == ("01kaqmn5z2abcdefghjk",)
-    assert tell_prompt(day.store, "s-1", ASKED) == ""
 
 
 def test_of_an_exchange_that_the_start_told_in_a_line_a_prompt_is_told(day):

@@ -163,15 +163,6 @@ def put_fact(world, text: str) -> None:
     path.write_bytes(render_fact(fact))
 
 
-def test_a_decision_that_is_told_as_a_fact_is_told_once(world):
-    world.save("Use uv,  not pnpm.", MemoryType.DECISION)
-    world.save("Keep the spool local", MemoryType.DECISION)
-    put_fact(world, "use uv, not pnpm")
-    text = told(world)
-    assert text.casefold().count("not pnpm") == 1
-    assert "Keep the spool local" in text
-
-
 def test_decisions_behind_the_facts_that_are_chosen_say_that_they_contradict_each_other(world, monkeypatch):
     monkeypatch.setattr("gitmem.tell.start_facts._MAX_CHOSEN", 1)
     for text in ("Deploy from the main branch", "Never deploy from the main branch", "Keep the spool local"):

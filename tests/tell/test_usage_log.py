@@ -33,14 +33,6 @@ def test_it_is_read_back_in_order_and_kept_for_ninety_days(tmp_path):
     assert given_texts(str(tmp_path))[0] == note(1)
 
 
-def test_a_line_that_was_cut_off_is_passed_over(tmp_path):
-    record(str(tmp_path), note(0))
-    path = tmp_path / "given" / "2026-11-21.jsonl"
-    path.write_bytes(b'{"at": "x"\n[1]\n' + path.read_bytes() + b'{"session": "s", "ids"')
-    assert known_to(str(tmp_path), "s", NOW) == {"x0"}
-    assert len(given_texts(str(tmp_path))) == 1
-
-
 def test_where_it_cannot_be_written_nothing_fails(tmp_path):
     (tmp_path / "given").write_text("a file")
     record(str(tmp_path), note(0))

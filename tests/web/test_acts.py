@@ -230,17 +230,6 @@ def test_undoing_what_was_added_leaves_its_page_and_can_be_undone(viewer):
     assert "<button>Undo</button>" in page
 
 
-def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(viewer):
-    fact = viewer.add("We deploy on Fridays.")
-    page = viewer.get("/")
-    assert f'href="/fact/{fact.id}"' in page
-    (belief,) = [one for part in viewer.json("/home.json")["parts"] for one in part["beliefs"]]
-    answer = viewer.post("/facts/many", fact=[f"{fact.id} {belief['blob']}"], verb="retire", back="/")
-    done(answer)
-    assert answer.headers["location"].startswith("/?")
-    assert not seen(viewer, fact)["holds"]
-
-
 @pytest.mark.slow
 def test_a_fact_is_made_private_and_promoted_again(viewer):
     fact, other = viewer.add("We deploy on Fridays."), viewer.add("Offices open at nine.")

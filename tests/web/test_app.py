@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,10 @@ from gitmem.document.event import Save
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
-from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.learn.end import replay
 from gitmem.learn.extract import FoundFact
 from gitmem.learn.facts import learn_findings
 from gitmem.model.fact import FactKind
-from gitmem.platform.machine import resource
 from gitmem.record.save import save
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -76,27 +73,6 @@ def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     assert 'href="/facts?show=ended&amp;kind=rule"' in viewer.get(f"/fact/{fact.id}"), "a list as it was filtered"
     viewer.get("/facts")
     assert 'data-page="facts" href="/facts"' in viewer.get(f"/fact/{fact.id}")
-
-
-def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(viewer, home):
-    viewer.add("We deploy on Fridays.")
-    page = viewer.get("/")
-    assert viewer.json("/home.json")["recording"]["agents"] == []
-    assert ">off</span> Run <code>gitmem install</code>" in page
-    assert "Last saved" in page
-    settings = viewer.root.parent / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    hook = {"type": "command", "command": command("Stop")}
-    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
-    assert "hook.sh, which the hooks read, is missing" in viewer.json("/home.json")["recording"]["off"][0]
-    script = Path(script_path(str(home)))
-    script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_bytes(hook_script(""))
-    assert "Yes, I trust this folder" in viewer.json("/home.json")["recording"]["off"][0]
-    trusted = {str(viewer.root.parent): {"hasTrustDialogAccepted": True}}
-    (home / ".claude.json").write_text(json.dumps({"projects": trusted}))
-    assert viewer.json("/home.json")["recording"]["agents"] == ["Claude Code"]
-    assert ">yes</span> sessions of Claude Code" in viewer.get("/")
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
@@ -326,11 +302,6 @@ def test_an_export_overwrites_nothing(viewer, tmp_path):
             export(viewer.open(), str(place))
 
 
-def test_style_and_script_stay_small():
-    assert os.path.getsize(resource("templates", "web", "gitmem.css")) <= 15_000
-    assert os.path.getsize(resource("templates", "web", "gitmem.js")) <= 8_000
-
-
 @pytest.fixture
 def address(viewer):
     """Give the address that `gitmem web` prints, in a process of its own."""
@@ -503,16 +474,6 @@ def test_each_page_leads_to_its_twin_and_a_session_to_its_transcript(viewer):
     assert said[0]["role"] == "user"
     assert {"call", "result"} <= {one["role"] for one in said}
     assert "Add a login endpoint" in viewer.get(f"/transcript/{session}")
-
-
-def test_the_timeline_is_newest_first_by_the_time_of_the_memory(viewer):
-    viewer.add("We deploy on Fridays.")
-    store = viewer.open()
-    old = store.context.clock() - timedelta(days=700)
-    save(store, Save(make_id(1, b"1" * 10), old, "We chose Postgres.", MemoryType.DECISION, (), "", "cli"), scan=True)
-    days = [day["day"] for day in viewer.json("/timeline.json")["days"]]
-    assert days == sorted(days, reverse=True)
-    assert len(days) == 2
 
 
 def test_a_line_of_code_leads_to_the_session_that_wrote_it_and_back(viewer, bare_git):

@@ -28,7 +28,6 @@ from tests.copies import accept
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of, transcript_of
 from tests.world import World
 
-ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
 LINES = "한글 기억 ☕ and some words of prose that go on. "
@@ -187,21 +186,6 @@ def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     host.drain()
     assert host.git("for-each-ref", "refs/heads") == tip
     assert host.git("status", "--porcelain") == ""
-
-
-def test_behind_a_hook_old_days_become_weeks(host):
-    """Once a day: what is put there later waits for the next one."""
-    day = host.store / "daily/2020/01/2020-01-06.md"
-    day.parent.mkdir(parents=True)
-    day.write_text("# 2020-01-06\n\n한 줄\n", encoding="utf-8")
-    host.drain()
-    assert not day.exists()
-    assert "한 줄\n" in (host.store / "monthly/2020/2020-01.md").read_text(encoding="utf-8")
-    assert host.git("status", "--porcelain") == ""
-    day.parent.mkdir(parents=True)
-    day.write_text("# 2020-01-06\n\n두 줄\n", encoding="utf-8")
-    host.drain()
-    assert day.exists()
 
 
 PAYLOAD = json.dumps(
@@ -661,18 +645,6 @@ def test_a_moved_project_goes_on_unasked(moved):
     moved.drain()
     assert "reader" in moved.memory()
     assert moved.git("fsck", "--strict", "--no-dangling") == ""
-
-
-def test_a_moved_project_that_cannot_be_connected_says_so_and_keeps_its_events(moved, bare_git):
-    bare_git(moved.project, "worktree", "prune", "--expire=now")
-    said = moved.event("SessionStart", source="startup")
-    assert "gitmem records nothing of this session." in said
-    assert f"'gitmem init' in {moved.project} connects it" in said
-    moved.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
-    moved.drain()
-    moved.process("init")
-    moved.drain()
-    assert "reader" in moved.memory()
 
 
 def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, branchy):

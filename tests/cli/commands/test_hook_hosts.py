@@ -55,13 +55,6 @@ def test_others_that_run_claude_codes_hooks_are_told_in_its_form(run, folder):
     assert set(answer) == {"hookSpecificOutput", "systemMessage"}
 
 
-def test_copilot_is_told_again_after_a_compaction(run):
-    run(payload("PreCompact", **COPILOT), "copilot", "PreCompact")
-    said = run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
-    assert "uv instead of pip" in said
-    assert not run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
-
-
 ASKS = "Which port of bastion7 does the nightly export to the warehouse use?"
 
 

@@ -11,8 +11,8 @@ import pytest
 from gitmem import __version__
 from gitmem.cli.commands import path as command
 from gitmem.cli.progress import Progress
-from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections
-from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
+from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING
+from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
 from tests.command_line import Runner, Terminal, on_terminal
@@ -71,19 +71,6 @@ def test_the_version_is_printed_and_nothing_heavy_is_loaded(words, tmp_path):
 def test_the_version_is_printed_beside_other_words_too(tmp_path):
     run = in_a_process("-C", ".", "--version", cwd=tmp_path)
     assert (run.returncode, run.stdout) == (0, f"gitmem {__version__}\n")
-
-
-def test_without_arguments_it_teaches(tmp_path):
-    run = in_a_process(cwd=tmp_path)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
-    for title, group in GROUPS.items():
-        listed = run.stdout.partition(f"\n{title}\n")[2].partition("\n\n")[0].split("\n")
-        assert [line.split(maxsplit=1) for line in listed] == [[name, sections()[name].line] for name in group]
-    assert not any(f"\n  {name} " in run.stdout for name in PLUMBING)
-    assert "gitmem init  " in run.stdout
-    assert "examples:" in run.stdout
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the_exit_codes(tmp_path):
@@ -230,24 +217,6 @@ def test_help_names_only_options_that_exist(name, gitmem):
         assert {word.split("=")[0] for word in words if word.startswith("--")} <= {*known, "--help"}, (called, rest)
 
 
-@pytest.mark.parametrize(
-    "words, command",
-    [
-        (["save", "log"], "save"),
-        (["-C", "save", "path"], "path"),
-        (["-Csave", "path"], "path"),
-        (["--user", "log", "save"], "log"),
-        (["-C", "x", "--user", "save", "-C", "log"], "save"),
-        (["sav", "log"], "sav"),
-        (["--help"], None),
-        (["-C"], None),
-        ([], None),
-    ],
-)
-def test_the_command_is_the_first_word_that_is_one(words, command):
-    assert command_word(words) == command
-
-
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem, fails, journal):
     gitmem("init")
     fails(ZeroDivisionError("a mistake\nof two lines"))
@@ -290,25 +259,6 @@ def test_no_secret_reaches_the_log(gitmem, fails, journal):
     gitmem("path")
     assert SECRET not in Path(journal.path).read_text()
     assert "[REDACTED:" in journal.failures()[0].message
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        BusyError("The store is held by another."),
-        NotSavedError("Nothing was saved.", "Make room."),
-        GitFailedError("git broke.", status=128, stderr="fatal"),
-    ],
-)
-def test_a_step_that_failed_is_in_the_log(gitmem, fails, journal, error):
-    gitmem("init")
-    fails(error)
-    code, _, err = gitmem("path")
-    assert code == error.exit_code
-    assert err.startswith(f"gitmem: {error.message}")
-    assert ("doctor" in err) is isinstance(error, GitFailedError)
-    (failure,) = journal.failures()
-    assert (failure.message, failure.traceback) == (error.message, "")
 
 
 def test_a_mistake_of_the_user_s_is_not(gitmem, fails, journal):

@@ -9,7 +9,6 @@ import pytest
 from gitmem.store.heard import note_heard
 from tests.command_line import Runner
 
-DAY = 86_400
 FOR_ALL = {"cline", "kilo"}  # gitmem installs into their user's settings only
 
 
@@ -177,25 +176,6 @@ def test_a_policy_of_an_organization_is_said(run, tmp_path, monkeypatch, policy)
     said = warnings(run, "host") + warnings(run, "mcp")
     assert str(managed) in said
     assert "Only your organization can change that." in said
-
-
-def test_an_event_since_the_installation_answers_the_question(run, project):
-    run("install", "claude", "--project", "--no-judge")
-    assert "trust this folder" in off(run)
-    private = project / ".gitmem" / ".git" / "gitmem"
-    note_heard(str(private), ["claude-code"])
-    assert off(run) == ""
-    switched = project / ".claude" / "settings.local.json"
-    switched.write_text('{"disableAllHooks": true}')
-    early, late = time.time() - 60, time.time() + 60
-    os.utime(switched, (early, early))
-    assert off(run) == "", "an event that came after the setting proves the opposite"
-    os.utime(switched, (late, late))
-    assert "disableAllHooks is true" in off(run)
-    switched.unlink()
-    late = time.time() + DAY
-    os.utime(private / "hosts" / "claude-code.json", (late, late))
-    assert "trust this folder" in off(run)
 
 
 def test_an_installation_that_changes_nothing_forgets_no_event_and_a_new_one_names_the_last(run, project):

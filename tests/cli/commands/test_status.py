@@ -38,23 +38,6 @@ def test_status_says_that_an_agent_reviews_sessions_itself(gitmem):
     assert "models      your agent reviews finished sessions itself" in gitmem("status")[1]
 
 
-def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answered(gitmem):
-    payload = {
-        "session_id": "s-1",
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": "Which port has the staging mirror of the exporter?",
-    }
-    gitmem("save", "The lint of the importer is in lint.toml", "--type", "decision")
-    assert json.loads(gitmem("status", "--json")[1])["last_event"] is None
-    gitmem("hook", "claude", stdin=json.dumps(payload).encode())
-    value = json.loads(gitmem("status", "--json")[1])
-    assert (value["told"], value["asked"], value["answered"], value["unfinished"]) == (0, 1, 0, 1)
-    out = gitmem("status")[1]
-    assert f"; last event {value['last_event'][:16].replace('T', ' ')}" in out.replace("(", "; ").replace(")", "")
-    assert "\nused        memory had something for 0 of 1 prompt, error or search in the last seven days\n" in out
-    assert "waiting     1 event of running turns, saved once the agent has answered\n" in out
-
-
 def test_a_clone_takes_no_event_of_another_machine_for_its_own(gitmem, tmp_path_factory, bare_git):
     for event, more in (("UserPromptSubmit", {"prompt": "Which port?"}), ("Stop", {"last_assistant_message": "Four."})):
         payload = {"session_id": "s-1", "hook_event_name": event, **more}

@@ -446,22 +446,6 @@ _ROLES = ("AUTHOR", "COMMITTER")
 _NAMED = {f"GIT_{role}_{part}": value for role in _ROLES for part, value in _KIM} | {"GIT_EDITOR": "true"}
 
 
-def test_a_plain_pull_of_diverged_stores_merges_whatever_the_user_set(gitmem, tmp_path, bare_git, environ):
-    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
-    gitmem("remote", "add", str(tmp_path / "remote.git"))
-    gitmem("sync")
-    other = Runner(tmp_path / "other", environ)
-    bare_git(tmp_path, "init", "-q", "other")
-    assert other("clone", str(tmp_path / "remote.git"))[0] == 0
-    other("save", "of the other machine")
-    other("sync")
-    gitmem("save", "of this machine")
-    Path(environ["HOME"], ".gitconfig").write_text("[pull]\n\tff = only\n")
-    bare_git(gitmem.root, "pull", "-q", env={**os.environ, **_NAMED, "HOME": environ["HOME"], "PATH": _PATH})
-    assert "of the other machine" in (gitmem.root / "memory.md").read_text()
-    assert "of this machine" in (gitmem.root / "memory.md").read_text()
-
-
 @pytest.fixture
 def both(gitmem, tmp_path, bare_git, environ) -> tuple[Runner, Runner]:
     """Give two machines that share a remote, of which each saved a rule that contradicts the other's."""

@@ -1,12 +1,9 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from gitmem.store.findings import FailureLog
 from tests.command_line import Runner
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -36,21 +33,6 @@ def gitmem(home, environ, tmp_path, provider, started):
     for text in ("automobile winter", "bread flour", "piano tune"):
         assert run("save", text)[0] == 0
     return run
-
-
-def test_reindex_makes_what_is_missing_and_says_what_it_took(gitmem, provider):
-    code, out, err = gitmem("reindex")
-    assert (code, err) == (0, "")
-    assert "vectors from openai (fake)" in out
-    assert "made now (7 tokens)" in out
-    asked = len(provider.asked)
-    assert "no vector was missing" in gitmem("reindex")[1]
-    assert len(provider.asked) == asked
-    value = json.loads(gitmem("reindex", "--afresh", "--json")[1])
-    assert value["embedded"] == value["chunks"] > 2
-    assert (value["provider"], value["model"], value["left"], value["cost"], value["problem"]) == (
-        *("openai", "fake", 0, None, ""),
-    )
 
 
 def test_progress_is_shown_on_a_terminal_and_taken_away(gitmem):

@@ -189,50 +189,6 @@ def test_each_line_leads_to_the_request_that_wrote_it(coder):
     check(coder, "src/cart.py", expected)
 
 
-@pytest.mark.long
-@pytest.mark.few(1)
-@pytest.mark.parametrize("how", ["squash", "rebase", "rename", "reformat", "edited"])
-def test_what_git_and_formatters_do_to_lines_hides_nothing(coder, how):
-    git, project = run_git, coder.world.project
-    coder.file("src/base.py").write_text("first = 'the project began by hand'\n")
-    coder.commit("Begin")
-    git(project, "switch", "-qc", "feature")
-    coder.claude(WORDS[0], "src/cart.py", CART)
-    coder.commit("Add the cart")
-    coder.codex(WORDS[1], "src/cart.py", CONFIRM)
-    coder.commit("Confirm orders")
-    path = "src/cart.py"
-    if how == "squash":
-        git(project, "switch", "-q", "main")
-        git(project, "merge", "-q", "--squash", "feature")
-        coder.commit("All of it")
-    elif how == "rebase":
-        git(project, "switch", "-q", "main")
-        coder.file("src/base.py").write_text("second = 'and went on by hand'\n")
-        coder.commit("Go on")
-        git(project, "rebase", "-q", "main", "feature", env={"GIT_COMMITTER_DATE": coder.later()})
-    elif how == "rename":
-        git(project, "mv", "src/cart.py", "src/shopping_cart.py")
-        coder.commit("Rename the cart")
-        path = "src/shopping_cart.py"
-    elif how == "reformat":
-        text = coder.file(path).read_text()
-        text = text.replace(
-            "    mailer.deliver(recipient=order.customer.address, message=message)",
-            "    mailer.deliver(\n        recipient=order.customer.address,\n        message=message,\n    )",
-        )
-        coder.file(path).write_text(text.replace('"confirmation.html"', "'confirmation.html'"))
-        coder.commit("Format")
-    else:
-        text = coder.file(path).read_text()
-        coder.file(path).write_text(text.replace("percent) / 100", "percent) / decimal.Decimal(100)"))
-        coder.commit("Divide decimals")
-    expected = [("sum(item.price", WORDS[0]), ("def send_confirmation", WORDS[1]), ("confirmation.html", WORDS[1])]
-    expected += [("recipient=order", WORDS[1]), ("(decimal.Decimal(100)", "" if how == "edited" else WORDS[0])]
-    check(coder, path, expected)
-    check(coder, "src/base.py", [("by hand", "")])
-
-
 def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.commit("Add the cart")
@@ -291,18 +247,6 @@ def test_a_wrong_place_is_refused_with_a_remedy(coder, what, code):
     assert ran.code == code
     assert ran.err.count("\n") >= 1
     assert "Traceback" not in ran.err
-
-
-def test_it_works_in_a_clone_of_the_store_and_goes_with_the_session(coder, tmp_path):
-    coder.claude(WORDS[0], "src/cart.py", CART)
-    coder.commit("Add the cart")
-    record = next((coder.world.root / "lines").rglob("*.txt"))
-    assert len(record.read_bytes()) < 400
-    other = tmp_path / "other"
-    run_git(tmp_path, "clone", "-q", str(coder.world.project), str(other))
-    run_git(other, "clone", "-q", str(coder.world.root), ".gitmem")
-    reason = json.loads(coder.world.run("why", "src/cart.py:5", "--json", cwd=other).data)[0]
-    assert reason["exchange"]["request"] == WORDS[0]
 
 
 def test_an_exchange_and_a_session_say_what_is_left_of_their_code(coder):
