@@ -231,3 +231,26 @@ def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(sm
     going_on, ended = as_of_now(summary, small.store).key_decisions
     assert going_on.decision == new
     assert ended.decision == f"{old} [superseded since {small.clock.now:%Y-%m-%d}, now: {new}]"
+
+
+def ops(world, bare_git, *options: str) -> list[str]:
+    return bare_git(
+        Path(world.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
+    ).split("\n")
+
+
+def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
+    archive = rotated(small)
+    assert ops(small, bare_git, "-3") == ["save", "summarize", "rotate"]
+    root = Path(small.store.root)
+    assert bare_git(root, "show", "--name-only", "--format=", "HEAD~1").strip() == summary_path(archive)
+    named = bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Archive,valueonly)", "HEAD~1")
+    assert named.strip() == archive
+    assert bare_git(root, "status", "--porcelain").strip() == ""
+    summary = read_summary(small.store, archive)
+    assert summary.archive == archive
+    assert [(one.decision, one.reason) for one in summary.key_decisions] == [
+        ("never deploy on Fridays, because nobody is there", "")
+    ]
+    assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
+    assert "The parser of part" in summary.overall_summary

@@ -130,3 +130,22 @@ SAVE = Save(
 def test_a_broken_event_is_refused(change):
     with pytest.raises(ValueError):
         parse_event({**SAVE.to_event(), **change})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("- [12:00:00] **Note**: a person's item", f" {FIRST}", f"* {FIRST[2:]}", f"-{FIRST[1:].lstrip()}"),
+        *(f"- [12:00] **Note**: x ^{ID}", f"- [1２:00:00] **Note**: x ^{ID}"),
+        *(f"- [2026-11-21T12:00:00] **Note**: x ^{ID}", f"- [12:00:00] Note: x ^{ID}", f"- [12:00:00] ****: x ^{ID}"),
+        *(f"- [12:00:00] **{'N' * 61}**: x ^{ID}", f"- [12:00:00] **Note**:x ^{ID}"),
+        *(f"- [12:00:00] **Note** x ^{ID}", f"- [12:00:00] **Note** #{'t' * 51}: x ^{ID}"),
+        *(f"- [12:00:00] **Note** #a,b: x ^{ID}", f"- [12:00:00] **Note**: x^{ID}"),
+        *(f"- [12:00:00] **Note**: x ^{ID}.", f"- [12:00:00] **Note**: x ^{ID}0"),
+        *(f"- [12:00:00] **Note**: x ^{ID[:-1]}", f"- [12:00:00] **Note**: x ^{ID.upper()}"),
+        *(f"- [12:00:00] **Note**: x ^{ID[:-1]}o", f"- [12:00:00] **Note**: x\n  y ^{ID}"),
+        f"- [12:00:00] **Note**: x\u2028^{ID}",
+    ],
+)
+def test_what_belongs_to_people(line):
+    assert find_entries(f"{line}\n") == []

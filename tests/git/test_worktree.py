@@ -426,3 +426,12 @@ def test_many_files_are_staged_at_once_or_none_is(store, tree):
     with pytest.raises(RefusedError):
         tree.stage_all([*files, ("way/x.md", b"x", False), *files])
     assert list((store / ".tmp").iterdir()) == []
+
+
+def test_what_is_staged_is_not_seen_and_can_be_discarded(store, tree):
+    before = files(store)
+    staged = [tree.stage("memory.md", b"x"), tree.stage("new/one.md", b"y"), tree.stage("daily/day.md", None)]
+    assert {name: data for name, data in files(store).items() if not name.startswith(".tmp")} == before
+    tree.discard(staged)
+    tree.discard(staged)
+    assert files(store) == before

@@ -166,3 +166,11 @@ def shelf_of_two(home, environ, tmp_path):
         return [hit.path for hit in found.hits]
 
     return search
+
+
+def test_what_is_asked_of_openai_and_of_a_local_server_without_a_key(provider):
+    openai(provider).embed_documents(["one"], soon())
+    openai(provider, key="", model="nomic-embed-text").embed_documents(["one"], soon())
+    assert [asked["path"] for asked in provider.asked] == ["/v1/embeddings"] * 2
+    assert [asked["model"] for asked in provider.asked] == ["text-embedding-3-small", "nomic-embed-text"]
+    assert [sent["Authorization"] for sent in provider.headers] == ["Bearer sk-secret-key", None]

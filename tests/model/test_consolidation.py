@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, find_entries, render_entry
+from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry
 from gitmem.document.ids import check_path, daily_path, make_id
-from gitmem.model.consolidation import consolidate, plan_consolidation
+from gitmem.model.consolidation import consolidate, period_document, plan_consolidation
 
 LASTING = {kind.label for kind in MemoryType if kind.lasts}
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -129,3 +129,40 @@ def test_a_week_and_a_month_name_the_parts_of_the_project_they_are_made_of():
     assert Document.parse(month).get("scope") == ["a", "b"]
     (plain,) = run({daily_path(str(days[1])): daily(days[1], notes[1])}, TODAY).values()
     assert b"scope" not in plain
+
+
+def test_a_day_that_comes_again_is_told_with_what_was_told_of_it():
+    day = date(2026, 11, 2)
+    path = daily_path(str(day))
+    seen: list[str] = []
+
+    def digest(text: str, title: str) -> str:
+        seen.append(text)
+        return f"digest {len(seen)}"
+
+    first = run({path: daily(day, entry(day, 1, "Note", "one"), "by hand")}, TODAY, digest)
+    again = run({**first, path: daily(day, entry(day, 2, "Note", "two"), "by hand", "more")}, TODAY, digest)
+    assert "digest 1" in seen[1]
+    assert "two" in seen[1]
+    body = bodies(again)
+    assert "digest 2" in body
+    assert "digest 1" not in body
+    assert body.count("## 2026-11-02") == 1
+    assert body.count("by hand\n") == 1
+    assert "more" in body
+
+
+def test_a_document_of_a_period_is_the_same_everywhere():
+    assert period_document("2026-02").decode() == (
+        "---\nid: month-2026-02\nkind: monthly\ncreated: 2026-02-01T00:00:00Z\nmethod: offline\n---\n# 2026-02\n"
+    )
+
+
+def test_what_a_user_wrote_into_a_week_stays_and_line_ends_do():
+    day = date(2026, 11, 2)
+    step = plan_consolidation([daily_path(str(day))], TODAY)[0]
+    week = period_document("2026-W45").replace(b"\n", b"\r\n") + b"\r\n## Mine\r\n\r\nkept\r\n"
+    data = consolidate(step, {daily_path(str(day)): daily(day, entry(day, 1, "Decision", "x"))}, week, say)
+    assert b"## Mine\r\n\r\nkept\r\n" in data
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert find_section(Document.parse(data).body, "2026-11-02").start < data.decode().index("## Mine")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -163,3 +164,20 @@ def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: St
     change_working(store, "s1", lambda memory: set_plan(memory, [PlanStep("x" * 290)] * 50))
     assert len(brief_session(store, "s1", ())) <= 4 * 300
     assert brief_session(store, "unknown", ()) == ""
+
+
+def test_a_session_that_ends_leaves_a_writer_its_temporary_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_working(store, "s1", lambda memory: note(memory, "found"))
+    ending = threading.Thread(target=forget_working, args=(store, "s1"))
+    rename = os.replace
+
+    def ends_meanwhile(source: str, target: str) -> None:
+        if source.endswith(".new") and ending.ident is None:
+            ending.start()
+            ending.join(0.2)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", ends_meanwhile)
+    change_working(store, "s1", lambda memory: note(memory, "more"))
+    ending.join()
+    assert running(store) == []
