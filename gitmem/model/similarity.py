@@ -129,12 +129,15 @@ def _in_order(text: str) -> list[str]:
 
 
 def has_same_words(one: str, other: str) -> bool:
-    """Return whether two statements are one: the same words in the same order, politeness, reasons and marks aside."""
-    first, second = (
-        re.findall(r"\w+", phrases("aside").sub(" ", _claim(unicodedata.normalize("NFC", text)).casefold()))
-        for text in (one, other)
-    )
-    return bool(first) and first == second
+    """Return whether two statements are one: the same words in the same order; see `_plain_words`."""
+    first = _plain_words(one)
+    return bool(first) and first == _plain_words(other)
+
+
+def _plain_words(text: str) -> list[str]:
+    """Return the words of a statement without politeness, reasons, marks and "from now on"."""
+    said = _claim(unicodedata.normalize("NFC", text)).casefold().strip(" .!")
+    return re.findall(r"\w+", phrases("aside").sub(" ", phrases("lasts").sub(" ", said)))
 
 
 def _numbers(text: str) -> frozenset[str]:

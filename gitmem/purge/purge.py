@@ -212,7 +212,7 @@ def _as_fact(store: Store, text: str) -> set[str]:
     if len(bare.split()) < _SENTENCE:
         return set()
     said = {bare.casefold(), text.casefold()}
-    facts = [fact for fact in known_facts(store) if fact.description.rstrip(_STOPS).casefold() in said]
+    facts = [fact for fact in known_facts(store) if any(one in fact.description.casefold() for one in said)]
     more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 

@@ -156,6 +156,8 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
     """Put facts in force before the first exchange that asks, and if it only asks, also what was saved or stated."""
     limit = asked.scope.limit or len(memories)
+    if classify(asked.query.words) is TaskType.QUESTION:
+        memories = _facts_first(memories, asked.query.terms, limit)
     first, rest = memories[:limit], memories[limit:]
     at = next((place for place, item in enumerate(first) if _asks(item)), limit)
     fact, stated = (first[at].score * share for share in (_ANSWERS, _STATED)) if at < limit else (0.0, 0.0)
@@ -248,6 +250,18 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
             if index not in dropped:
                 ranked.append(Ranked(score / most, units, index, of_file[index], weights, part, among=among))
     return ranked
+
+
+def _facts_first(memories: list[Ranked], terms: Sequence[Term], limit: int) -> list[Ranked]:
+    """Put facts that have all words of a question that the best hit has before the others."""
+    words = [{terms[number].group for number in item.found.counts} for item in memories[: limit + _COMPARED]]
+    facts = [
+        item
+        for item, own in zip(memories, words, strict=False)
+        if words[0] and words[0] <= own and is_fact_id(item.units.memory(item.index))
+    ]
+    order = [*facts, *(item for item in memories if item not in facts)]
+    return [item._replace(score=other.score) for item, other in zip(order, memories, strict=True)]
 
 
 def _asks(item: Ranked) -> bool:
