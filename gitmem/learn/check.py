@@ -203,6 +203,8 @@ class Reader:
         subject; beside an agent's options nothing else may be new, as it may choose one.
         """
         quoted = found.sentences
+        if found.who == AGENT and not quoted[:1].isalpha():
+            return ""  # an item of a list, of which the statement says what became of it
         points, numbers = said_points(statement), numbers_of(quoted)
         new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
         around = f"{self._record.own} {folded(before)}"
