@@ -44,8 +44,8 @@ class Host(Agent):
         return self.world.root
 
     def move(self, project: Path) -> None:
-        """Go on in another folder."""
-        self.world, self.cwd = World(project / ".gitmem", self.world.context), str(project)
+        """Go on in another folder, whose store may open for nobody."""
+        self.world.root, self.cwd = project / ".gitmem", str(project)
 
     def here(self, *args: str) -> str:
         """Run a command that is not what is under test in this process; returns what it printed."""
