@@ -81,7 +81,7 @@ def test_what_a_line_was_before(memory):
     for old, new in (("npm", "pnpm!"), ("pnpm!", "uv")):
         path = memory.root / "memory.md"
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        save(memory, f"note about {new}")
+        save(memory, f"{old} is out")
     number = line_of(memory, "We use uv")
     text = memory.read("memory_history", path="memory.md", start_line=number, end_line=number)
     assert text.index("Learned") < text.index("We use uv")
