@@ -119,11 +119,16 @@ class Store:
         return os.path.realpath(user_store(self.context.home)) == os.path.realpath(self.root)
 
     def code(self) -> ProjectCode | None:
-        """Return the repository of the project as it is checked out where the command works, None without one."""
+        """Return the repository of the project as it is checked out where the command works, None without one.
+
+        The work behind hooks may run in the store, whose own repository is not the project's.
+        """
         from gitmem.project.code import project_code
 
-        top = os.path.dirname(self.root)
-        return project_code(self.folder, self.context.environ) or project_code(top, self.context.environ)
+        found = project_code(self.folder, self.context.environ) if self.folder else None
+        if found is not None and os.path.realpath(found.root) != os.path.realpath(self.root):
+            return found
+        return project_code(os.path.dirname(self.root), self.context.environ)
 
     @cached_property
     def scopes(self) -> tuple[str, ...]:

@@ -118,3 +118,15 @@ def test_a_branch_that_is_damaged_is_not_begun_again(world):
     (world.root / ".git" / "refs" / "heads" / "gitmem").write_text(log.splitlines()[-1].split()[1] + "\n")
     assert world.tip == tip
     world.sound()
+
+
+def test_the_store_s_own_repository_is_not_the_project_s(world, bare_git):
+    """The work behind hooks may run in the store: a fact learned there named the store's branch and commit."""
+    project = world.root.parent
+    bare_git(project, "init", "-q", "-b", "main")
+    store = Store(str(world.root), world.context)
+    for folder in (world.root, project):
+        store.folder = str(folder)
+        code = store.code()
+        assert code is not None
+        assert code.root == str(project)
