@@ -197,16 +197,29 @@ def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind
         literal = capital or bool(compiled(_ALONE).search(before) and compiled(_WORD_LINE).match(text, start))
     else:
         literal = False
-    return _judged(text, start, kind, literal=literal)
+    in_query = separator == "=" and compiled(_QUERY).search(before) is not None
+    return _judged(text, start, kind, literal=literal, in_query=in_query)
 
 
 _OPENING = r"(\\{0,8})([\"'`])"
 _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without white space, quotes, and `; & | < > ,`
+# What a password goes on with behind a run: signs with which no tag, entity, command or next field begins, and a run.
+_NEXT = (
+    r"</?[A-Za-z][A-Za-z0-9-]{0,30}[ />]|&(?:lt|gt|quot|#[0-9]{1,5});|(?:&&|\|\|)[a-z./$]"
+    r"|[;,|][A-Za-z_][\w.-]{0,60}[=:]"
+)
+_FIELD = r"&(?:amp;)?[A-Za-z_][\w.-]{0,60}="  # of a form, whose first one a `=` precedes
+_MORE, _MORE_OF_FORM = (
+    rf"(?:(?!{_NEXT}{more})(?:[&;,|<>]{{1,4}}+|[\"'`](?=[A-Za-z0-9])){_RUN})++" for more in ("", f"|{_FIELD}")
+)
 _LINK = r"\]\((?:\.{0,2}/|#|https?:)"  # the middle of `[return the secret to frontend](../sessions/a.md)`
 
 
-def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
-    """Read the value at `start` and judge it; `literal` says that a bare word cannot be a variable."""
+def _judged(text: str, start: int, kind: str, *, literal: bool, in_query: bool = False) -> Span | None:
+    """Read the value at `start` and judge it; `literal` says that a bare word cannot be a variable.
+
+    `in_query`: the value is in a URL's query, where a `&` ends it.
+    """
     opening = compiled(_OPENING).match(text, start)
     if kind == "aws-secret-key":  # it may begin like a path and have no digit
         secret = compiled(_AWS_SECRET).match(text, opening.end() if opening else start)
@@ -219,11 +232,17 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
     run = compiled(_RUN).match(text, start, start + MAX_VALUE)
     if run is None:
         return None
+    is_secret = is_literal_secret if literal or opening else is_loose_secret
     bare = run[0] if literal else compiled(_LINK).split(run[0], maxsplit=1)[0]
+    if kind == "password" and not opening and not in_query and bare == run[0]:
+        form = _MORE_OF_FORM if text[start - 1] == "=" else _MORE
+        more = compiled(form).match(text, run.end(), start + MAX_VALUE)
+        if more and (is_secret(bare, kind) or is_secret(bare + more[0], kind)):
+            bare += more[0]
     value = bare if literal else _trimmed(bare)
-    if not (is_literal_secret(value, kind) if literal or opening else is_loose_secret(value, kind)):
+    if not is_secret(value, kind):
         return None
-    whole = compiled(_RUN).match(text, start) if len(bare) == MAX_VALUE else None
+    whole = compiled(_RUN).match(text, start + len(bare) - 1) if len(bare) == MAX_VALUE else None
     return Span(start, whole.end() if whole else start + len(value), kind)
 
 

@@ -81,6 +81,32 @@ def test_only_the_value_goes():
     assert redact(f"[the password is {secret}](../a1.md)").text == "[the password is [REDACTED:password]](../a1.md)"
 
 
+@pytest.mark.parametrize(
+    "secret", ["Qx7&3" + "xyz", "ab&3" + "xyz", "Qx7!;3|x" + "yz", "Qx7<3,x>" + "yz", "Qx7'3" + "xyz9"]
+)
+@pytest.mark.parametrize(
+    "before, after", [("비밀번호는 ", "야"), ("password: ", " for all"), ("DB_PASSWORD=", "\nX=1")]
+)
+def test_a_password_is_gone_to_its_end(secret, before, after):
+    assert redact(before + secret + after).text == f"{before}[REDACTED:password]{after}"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("https://a.example/?password=", "&next=b"),
+        ("https://a.example/?x=1&password=", "&debug"),
+        ("user=kim&password=", "&next=b"),
+        ("password=", "&amp;next=b"),
+        ("password=", "&&npm test"),
+        ("connect(password=", ",timeout=3)"),
+        ("password: ", "<br>next"),
+    ],
+)
+def test_a_password_ends_where_the_next_field_or_tag_begins(before, after):
+    assert redact(f"{before}hunter2x{after}").text == f"{before}[REDACTED:password]{after}"
+
+
 def test_a_finding_says_where_in_the_original_and_never_what():
     secret = PLANTED["github"][0]
     text = f"<private>me</private> {secret} and password=hunter2x"
