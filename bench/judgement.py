@@ -55,7 +55,8 @@ from gitmem.text.words import estimate_tokens
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "replies"
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-AS_SHIPPED: Any = SimpleNamespace(config=Config(), scope_of=lambda _: "")  # what is asked of a store's settings
+# What is asked of a store: its settings, and whether something was purged.
+AS_SHIPPED: Any = SimpleNamespace(config=Config(), scope_of=lambda _: "", names=lambda _: [])
 ASKED_FOR = ("decision", "preference", "rule", "issue")
 RELATIONS = ("replaces", "resolves")
 WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)

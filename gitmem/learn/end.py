@@ -28,8 +28,9 @@ from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
 from gitmem.record.exchanges import save_exchanges, turns_of
-from gitmem.record.read import boot_lines, cleaner, redacted
+from gitmem.record.read import boot_lines, clean_fields, cleaner, has_purges, redacted
 from gitmem.record.tally import Heard, note_missing, noting
+from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -192,8 +193,23 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
-    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, cleaner(store))
+    records = _without_purged(store, read_records(path))
+    lines = l1_lines(records, store.config.transcripts.tool_result_chars, cleaner(store))
     return put(store, session, started, lines)
+
+
+def _without_purged(store: Store, records: Iterable[Record]) -> Iterator[Record]:
+    """Yield the records of a transcript without what was purged since the request before each."""
+    if not has_purges(store):
+        yield from records
+        return
+    asked = None
+    for part in records:
+        is_request = part.role is Role.USER and not (part.injected or part.sidechain)
+        asked = part.at if asked is None or is_request else asked
+        clean = cleaner(store, asked)
+        words = tuple(clean_fields(word, clean, "text", "about") for word in part.words)
+        yield part._replace(text=clean(part.text), input=change_strings(part.input, clean), words=words)
 
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:

@@ -40,8 +40,8 @@ from gitmem.model.turns import Turn, is_trivial
 from gitmem.model.words import human_text
 from gitmem.model.working import EndedTask, TaskStatus, WorkingMemory, working_of
 from gitmem.record.exchanges import find_session_file, with_links
-from gitmem.record.read import cleaner, redacted
-from gitmem.record.working_memory import clean_event, read_working
+from gitmem.record.read import redacted
+from gitmem.record.working_memory import clean_events, read_working
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -242,7 +242,7 @@ def save_episodes(
     clean = [redacted(turn, store) for turn in turns]
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
-    events = (clean_event(event, cleaner(store)) for event in hook_events(noting_growth(records, grown), None))
+    events = clean_events(store, hook_events(noting_growth(records, grown), None))
     working: list[Notes] = [*working_of(events)]
     working += [*noted.earlier, noted] if noted else []
 

@@ -26,11 +26,11 @@ from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fa
 from gitmem.model.similarity import is_same_fact
 from gitmem.model.turns import Turn, derived_id, is_restated
 from gitmem.model.validity import supersede
-from gitmem.platform.machine import UTC, Context, datetime, timedelta
+from gitmem.platform.machine import UTC, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project.code import ProjectCode, project_code
 from gitmem.record.fact_book import KINDS, LIVE, SAVED, Changes, FactBook, fact_message, wider, with_source
-from gitmem.record.read import boot_lines, redacted
+from gitmem.record.read import boot_lines, cleaner, redacted
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -257,7 +257,7 @@ def adopt(store: Store, folder: str) -> Adopted:
 
     If the folder is missing or unreadable, nothing is retired. Raises GitmemError if it could not be committed.
     """
-    made = _read_folder(folder, store.context)
+    made = _read_folder(store, folder)
     if made is None:
         return Adopted()
     outcome = transact(store, partial(mirror, store, made), purpose="adopt")
@@ -286,24 +286,25 @@ def fingerprint(folder: str) -> str:
     return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(files)) + "\n"
 
 
-def _read_folder(folder: str, context: Context) -> list[Fact] | None:
+def _read_folder(store: Store, folder: str) -> list[Fact] | None:
     """Return the memories in a folder as facts, None if it cannot be read; links and other files are skipped."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md") and name != _INDEX)
     except OSError:
         return None
-    return [fact for name in names[:MAX_FILES] if (fact := _read_memory(os.path.join(folder, name), context))]
+    return [fact for name in names[:MAX_FILES] if (fact := _read_memory(store, os.path.join(folder, name)))]
 
 
-def _read_memory(path: str, context: Context) -> Fact | None:
+def _read_memory(store: Store, path: str) -> Fact | None:
     try:
         data, modified = read_regular(path, MAX_BYTES + 1, follow=False), os.stat(path, follow_symlinks=False).st_mtime
     except OSError:
         return None
     if data is None or len(data) > MAX_BYTES:
         return None
-    at = datetime.fromtimestamp(modified, context.clock().tzinfo).replace(microsecond=0)
-    return memory_fact(os.path.basename(path), data, at, context.machine)
+    at = datetime.fromtimestamp(modified, store.context.clock().tzinfo).replace(microsecond=0)
+    text = cleaner(store, at)(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return memory_fact(os.path.basename(path), text, at, store.context.machine)
 
 
 def memory_fact(name: str, data: bytes, at: datetime, machine: str) -> Fact | None:

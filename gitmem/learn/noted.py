@@ -15,6 +15,7 @@ from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import BOOT_FILES
 from gitmem.model.words import words_in
 from gitmem.platform.machine import datetime
+from gitmem.record.read import cleaner
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -91,7 +92,8 @@ def adopt_notes(store: Store, notes: Notes) -> Adopted:
     Nothing is retired, and what a fact says already is left out: the folder itself may have been mirrored here.
     """
     files = ((re.split(r"[\\/]", path)[-1], note) for path, note in notes.files.items())
-    made = (memory_fact(name, note.text.encode("utf-8", "replace"), note.at, MACHINE) for name, note in files)
+    texts = ((name, cleaner(store, note.at)(note.text), note.at) for name, note in files)
+    made = (memory_fact(name, text.encode("utf-8", "replace"), at, MACHINE) for name, text, at in texts)
     known = {fact.description for fact in known_facts(store) if not fact.adopted.startswith(f"{MACHINE}/")}
     facts = [fact for fact in made if fact is not None and fact.description not in known]
     if not facts:

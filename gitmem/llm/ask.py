@@ -35,7 +35,7 @@ from gitmem.llm.protocol import (
 )
 from gitmem.llm.providers import key_in
 from gitmem.platform.machine import read_resource
-from gitmem.redact.redact import redact
+from gitmem.redact.redact import change_strings, redact
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
@@ -224,12 +224,5 @@ class _Tries:
 def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
     """Return a model's answer with all strings in it redacted."""
     allow = store.config.redaction.allow
-
-    def clean(value: object) -> object:
-        if isinstance(value, str):
-            return redact(value, allow=allow).text
-        if isinstance(value, dict):
-            return {key: clean(below) for key, below in value.items()}
-        return [clean(below) for below in value] if isinstance(value, list) else value
-
-    return {key: clean(value) for key, value in given.items()}
+    clean: dict[str, object] = change_strings(given, lambda text: redact(text, allow=allow).text)
+    return clean

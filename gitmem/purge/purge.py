@@ -156,7 +156,7 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
 def _record(store: Store, texts: Iterable[bytes] = (), whose: Iterable[bytes] = ()) -> PurgeRecord:
     now = store.context.clock()
     name = f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-    return make_record(name, now.isoformat(timespec="seconds"), os.urandom(16), texts, whose)
+    return make_record(name, now.isoformat(), os.urandom(16), texts, whose)
 
 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:

@@ -59,10 +59,15 @@ class State(Value):
         return self._replace(records=left, waiting={**self.waiting, **waiting})
 
 
+def state_file(private: str) -> str:
+    """Return the path of the state."""
+    return os.path.join(private, _STATE)
+
+
 def read_state(private: str) -> State:
     """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
     try:
-        fields = read_json(os.path.join(private, _STATE))
+        fields = read_json(state_file(private))
         if fields.pop("v") != _VERSION:
             return State()
         waiting, removed = fields.pop("waiting"), int(fields.pop("removed"))
@@ -77,7 +82,7 @@ def write_state(private: str, state: State) -> None:
     """Write the state; ignore failures, after which everything is scanned and judged again."""
     with contextlib.suppress(OSError):
         fields = {"v": _VERSION, **state._asdict()}
-        write_json(os.path.join(private, _STATE), fields)
+        write_json(state_file(private), fields)
 
 
 SUFFIX = ".json"

@@ -89,7 +89,7 @@ def clean_commits(
     walked = history(git, tips, clean)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     asked = {record.key: record for record in records if record.key not in state.agreed}
-    untrusted = _by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
+    untrusted = by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
     untrusted |= dict.fromkeys(seeker.gave_up, "the search for its texts takes too long")
     found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in untrusted}
     waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
@@ -113,7 +113,7 @@ def clean_commits(
     return CleanedHistory(commits, texts, left, removed)
 
 
-def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
+def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
     """Return the purges that no machine of the user's made, each with the reason to ask.
 
     It is theirs if the commit of the record is by them, and they listed its machine or signed the commit.

@@ -251,7 +251,7 @@ def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[st
 
     Lines with a secret are left out: a digest of few unknown characters can be guessed.
     """
-    clean, began = cleaner(store), turn.started.astimezone(UTC)
+    clean, began = cleaner(store, turn.started), turn.started.astimezone(UTC)
     roots = (os.path.dirname(store.root), _work_tree(turn.cwd), turn.cwd)
     rows = []
     for path, text in turn.added:

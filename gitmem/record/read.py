@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
+from gitmem.document.ids import PURGED
 from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
@@ -147,12 +148,24 @@ def boot_lines(store: Store) -> frozenset[str]:
     return content_lines(data.decode("utf-8", "replace") for data in files)
 
 
-def cleaner(store: Store) -> Callable[[str], str]:
-    """Return the function that removes secrets from a text, with the values that the store's settings allow."""
+def has_purges(store: Store) -> bool:
+    """Return whether something was purged, here or on another machine."""
+    return bool(store.names(PURGED))
+
+
+def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
+    """Return the function that removes secrets from a text, but for the values that the store's settings allow.
+
+    It also removes what was purged since the text was `said`.
+    """
     from gitmem.redact.redact import redact
 
     allow = store.config.redaction.allow
-    return lambda text: redact(text, allow=allow).text
+    if said is None or not has_purges(store):
+        return lambda text: redact(text, allow=allow).text
+    from gitmem.purge.again import without_purged
+
+    return lambda text: without_purged(store, redact(text, allow=allow).text, said)
 
 
 def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
@@ -164,11 +177,11 @@ def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> A
 
 
 def redacted(turn: Turn, store: Store) -> Turn:
-    """Return a turn without secrets, with the part of the project in which it was.
+    """Return a turn without secrets and what was purged since it began, with its part of the project.
 
     Call it before texts are shortened, which could cut off a secret's end.
     """
-    clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
+    clean, names = cleaner(store, turn.started), ("command", "error", "fixed_by", "meanwhile")
     failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
     runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
     words = tuple(clean_fields(word, clean, "text", "about") for word in turn.words)

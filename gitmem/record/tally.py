@@ -59,12 +59,12 @@ def _bare(words: UserWords) -> str:
 
 def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
     """Return how many texts in the user's place the day's logs lack, by reason; `turns` are those of the transcript."""
-    boot, clean = boot_lines(store), cleaner(store)
+    boot = boot_lines(store)
     saved = _saved(store, heard, turns)
     logged = set(saved)
     missing: Counter[str] = Counter()
     for one in heard:
-        head = _head(clean(human_text(one.text) or one.text))
+        head = _head(cleaner(store, one.at)(human_text(one.text) or one.text))
         if saved[head] > 0:
             saved[head] -= 1
         elif not one.text:

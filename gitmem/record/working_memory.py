@@ -18,7 +18,7 @@ from gitmem.document.ids import find_named
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.model import working
-from gitmem.model.events import HookEvent
+from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.similarity import contradict, says_the_same
 from gitmem.model.working import (
@@ -89,11 +89,11 @@ def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[st
     `contexts` says by session how many tokens its context holds now, where that is known.
     """
     by_session: dict[str, list[HookEvent]] = {}
-    clean = cleaner(store)
     for event in sorted(events, key=lambda event: event.at):
-        by_session.setdefault(event.session, []).append(clean_event(event, clean))
+        by_session.setdefault(event.session, []).append(event)
     for session, own in by_session.items():
-        _change(store, session, partial(_followed, events=own, tokens=(contexts or {}).get(session, 0)))
+        clean = [*clean_events(store, own)]
+        _change(store, session, partial(_followed, events=clean, tokens=(contexts or {}).get(session, 0)))
 
 
 def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
@@ -176,9 +176,8 @@ def settle_hypothesis(
 def working_with(store: Store, session: str, events: Iterable[HookEvent]) -> WorkingMemory | None:
     """Return the working memory of a session as it is after events of the spool; None if it has none."""
     held = _read(_path(store, session))
-    clean = cleaner(store)
-    own = [clean_event(event, clean) for event in events if event.session == session]
-    own.sort(key=lambda event: event.at)
+    own = sorted((event for event in events if event.session == session), key=lambda event: event.at)
+    own = [*clean_events(store, own)]
     if own:
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
     return held[0] if held else None
@@ -195,10 +194,17 @@ def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> st
     return brief_episode(ended) if ended else ""
 
 
-def clean_event(event: HookEvent, clean: Callable[[str], str]) -> HookEvent:
-    """Return an event without secrets. Call it before text is split into sentences, which could split a secret."""
-    steps = tuple((clean(text), status, key) for text, status, key in event.steps)
-    return clean_fields(event._replace(steps=steps), clean, "text", "command", "target", "files")
+def clean_events(store: Store, events: Iterable[HookEvent]) -> Iterator[HookEvent]:
+    """Yield a session's events without secrets, and without what was purged since the request before each.
+
+    Call it before text is split into sentences, which could split a secret.
+    """
+    asked = None
+    for event in events:
+        asked = event.at if asked is None or event.kind is HookKind.PROMPT else asked
+        clean = cleaner(store, asked)
+        steps = tuple((clean(text), status, key) for text, status, key in event.steps)
+        yield clean_fields(event._replace(steps=steps), clean, "text", "command", "target", "files")
 
 
 def forget_working(store: Store, session: str) -> None:

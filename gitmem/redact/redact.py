@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from gitmem.platform.machine import table
 from gitmem.redact.names import Span
 from gitmem.redact.places import find_in_context
 from gitmem.redact.values import compiled
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.
 _INVISIBLE = (
@@ -100,6 +103,15 @@ class Redacted(Value):
 
     text: str
     findings: tuple[Span, ...]
+
+
+def change_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value of JSON with all its strings changed, but for the names in objects."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: change_strings(below, change) for key, below in value.items()}
+    return [change_strings(below, change) for below in value] if isinstance(value, list) else value
 
 
 def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:

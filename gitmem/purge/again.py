@@ -1,0 +1,63 @@
+"""Purged words that come once more: out of an agent's transcript or notes, after a purge took them out of the store.
+
+What was said before the purge is cleaned as the store was (docs/sync.md, "Purging"); what is said after it is new.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from gitmem.document.ids import PURGED
+from gitmem.purge.record import PurgeRecord, Replacer, Seeker
+from gitmem.purge.records import followed, read_records, read_state, state_file
+from gitmem.purge.rewrite import by_others
+from gitmem.store.store import Store
+
+
+def without_purged(store: Store, text: str, said: datetime) -> str:
+    """Return a text without what was purged since it was `said`; the work for other machines' purges is bounded."""
+    try:
+        changed = os.stat(state_file(store.private)).st_mtime_ns
+    except OSError:
+        changed = 0
+    return _purges(store, tuple(sorted(store.names(PURGED))), changed).clean(text, said)
+
+
+class _Purges:
+    """The records that are followed here, and those of their texts that were met."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, agreed = store, {*read_state(store.private).agreed}
+        records = followed(store, read_records(store, filter(None, [store.tip]))[0])
+        self._made = {record: datetime.fromisoformat(record.created) for record in records if record.prints}
+        self._seeker = Seeker([*self._made], limited={record.key for record in self._made} - agreed)
+        self._trusted = {record: True for record in self._made if record.key in agreed}
+
+    def clean(self, text: str, said: datetime) -> str:
+        since = [record for record, made in self._made.items() if made >= said.astimezone(UTC)]
+        if not since:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        self._seeker.seek(data)
+        met = (self._seeker.found[one.key] for one in since if self._seeker.found[one.key] and self._is_trusted(one))
+        clean = _replacer(frozenset[bytes]().union(*met)).clean(data)
+        return text if clean == data else clean.decode("utf-8", "replace")
+
+    def _is_trusted(self, record: PurgeRecord) -> bool:
+        """Return whether the user, or a machine of theirs, made or accepted a record."""
+        if record not in self._trusted:
+            tip = self._store.tip
+            self._trusted[record] = not by_others(self._store, [tip] if tip else [], [record])
+        return self._trusted[record]
+
+
+@lru_cache(maxsize=4)
+def _purges(store: Store, _names: tuple[str, ...], _changed: int) -> _Purges:
+    return _Purges(store)
+
+
+@lru_cache(maxsize=16)
+def _replacer(texts: frozenset[bytes]) -> Replacer:
+    return Replacer(texts)

@@ -1,0 +1,194 @@
+"""What was purged stays away when the agent's transcript is read once more; what is said after the purge is new."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import RefusedError
+from gitmem.learn.facts import adopt
+from gitmem.purge.purge import answer_purge, waiting_purges
+from gitmem.record.read import cleaner
+from tests.command_line import ROOT
+from tests.store.purges import files_with, objects_with, purge
+from tests.world import NOON, World, converge, make_pair
+
+PHRASE = "the vault opens with quince marmalade"
+ASKED = f'Remember that {PHRASE}, and say "yes" in the file notes.md please.'
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the script of the hooks is one of a POSIX shell")
+
+
+class Hooked:
+    """Sessions of Claude Code in a project, with the hooks as its settings run them, and a transcript."""
+
+    def __init__(self, project: Path, environ: dict[str, str]) -> None:
+        self.project, self.environ = project, environ | {"PYTHONPATH": str(ROOT), "CLAUDE_PROJECT_DIR": str(project)}
+        self.session, self.turn = "", 0
+        self.run("init")
+        self.run("install", "claude")
+        settings = json.loads((project / ".claude" / "settings.json").read_text("utf-8"))
+        self.hooks = {
+            event: [hook["command"] for group in groups for hook in group["hooks"]]
+            for event, groups in settings["hooks"].items()
+        }
+
+    def run(self, *words: str) -> str:
+        """Run a command, which first drains the spool."""
+        done = subprocess.run(
+            [sys.executable, "-m", "gitmem", *words],
+            cwd=self.project, env=self.environ, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode in {0, 1}, done.stderr
+        return done.stdout + done.stderr
+
+    @property
+    def transcript(self) -> Path:
+        return Path(self.environ["HOME"], ".claude", "projects", "p", f"{self.session}.jsonl")
+
+    def hook(self, event: str, **more: object) -> None:
+        payload = {"hook_event_name": event, "session_id": self.session, "cwd": str(self.project)}
+        payload |= {"prompt_id": f"{self.session}-{self.turn}", "transcript_path": str(self.transcript), **more}
+        for command in self.hooks.get(event, ()):
+            subprocess.run(
+                ["sh", "-c", command], input=json.dumps(payload).encode(),
+                cwd=self.project, env=self.environ, capture_output=True, check=True,
+            )  # fmt: skip
+
+    def record(self, role: str, content: object) -> None:
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        line = {"type": role, "uuid": os.urandom(4).hex(), "sessionId": self.session, "cwd": str(self.project)}
+        line |= {"timestamp": datetime.now(UTC).isoformat(), "promptId": f"{self.session}-{self.turn}"}
+        with self.transcript.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line | {"message": {"role": role, "content": content}}) + "\n")
+
+    def begin(self, session: str) -> None:
+        self.session = session
+        self.hook("SessionStart", source="startup")
+
+    def prompt(self, text: str) -> None:
+        self.turn += 1
+        self.record("user", text)
+        self.hook("UserPromptSubmit", prompt=text)
+
+    def write(self, text: str) -> None:
+        given = {"file_path": str(self.project / "notes.md"), "content": text}
+        self.record("assistant", [{"type": "tool_use", "id": f"t{self.turn}", "name": "Write", "input": given}])
+        self.record("user", [{"type": "tool_result", "tool_use_id": f"t{self.turn}", "content": "ok"}])
+        self.hook("PostToolUse", tool_name="Write", tool_use_id=f"t{self.turn}", tool_input=given)
+
+    def answer(self, text: str) -> None:
+        self.record("assistant", [{"type": "text", "text": text}])
+        self.hook("Stop", last_assistant_message=text)
+
+    def end(self) -> None:
+        self.hook("SessionEnd", reason="exit")
+        self.run("status")
+
+    def nowhere(self) -> bool:
+        found = self.run("search", PHRASE) + self.run("show") + self.run("facts", "list", "--all")
+        root = self.project / ".gitmem"
+        return PHRASE not in found.lower() and not objects_with(root, PHRASE) and not files_with(root, PHRASE)
+
+
+@pytest.fixture
+def hooked(tmp_path: Path, home: Path, environ: dict[str, str], bare_git) -> Hooked:
+    bare_git(tmp_path, "init", "-q", "-b", "main")
+    return Hooked(tmp_path, environ)
+
+
+@pytest.mark.parametrize("in_time", [True, False], ids=["recorded before", "in the spool"])
+def test_a_purge_in_a_running_session_lasts(hooked: Hooked, in_time: bool) -> None:
+    (Path(hooked.environ["HOME"]) / ".gitmem").mkdir(exist_ok=True)
+    hooked.run("config", "transcripts.enabled", "true")
+    hooked.begin("one")
+    hooked.prompt("Which port has the shop, and is it the one of the other server as well?")
+    hooked.answer("It is 8080, as the settings of the server say, and the other one has 8081.")
+    hooked.prompt(ASKED)
+    hooked.write(f"{PHRASE}\n")
+    if in_time:
+        hooked.answer("It is written down.")
+        hooked.run("status")
+        assert not hooked.nowhere()
+    assert "urged" in hooked.run("purge", PHRASE, "--yes")
+    hooked.answer(f"I wrote down that {PHRASE}, in the file that you named, and nothing else was changed there.")
+    hooked.end()
+    assert hooked.nowhere()
+    day = hooked.run("show", f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
+    assert "Remember that (purged), and say" in day
+    assert day.count("Remember that") == 1
+    assert "8081" in day
+    hooked.run("import", str(hooked.transcript))
+    assert hooked.nowhere()
+    hooked.begin("two")
+    hooked.prompt(f"Again: {PHRASE}, which I want to have in the memory now.")
+    hooked.answer("Noted.")
+    hooked.end()
+    assert PHRASE in hooked.run("search", PHRASE)
+    hooked.session = "one"
+    hooked.run("import", str(hooked.transcript))
+    assert "Remember that (purged), and say" in hooked.run("show", f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_purge_of_another_machine(machine, listed: bool) -> None:
+    first, second = make_pair(machine)
+    said = NOON - timedelta(days=1)
+    first.save(f"Everyone knows that {PHRASE}.")
+    purge(first.store, PHRASE)
+    first.sync()
+    second.sync()
+    if not listed:
+        second.configure("purge:\n  machines: [another]\n")
+    clean = cleaner(second.store, said)
+    assert clean(f"Say that {PHRASE}.") == ("Say that (purged)." if listed else f"Say that {PHRASE}.")
+    assert cleaner(second.store, second.clock() + timedelta(hours=1))(PHRASE) == PHRASE
+
+
+def test_a_purge_that_waits_cleans_nothing(machine) -> None:
+    first, second = make_pair(machine)
+    second.configure("purge:\n  machines: [another]\n")
+    said = NOON - timedelta(days=1)
+    second.save(f"Everyone knows that {PHRASE}.")
+    converge(first, second)
+    purge(first.store, PHRASE)
+    first.sync()
+    with contextlib.suppress(RefusedError):
+        second.sync()
+    assert cleaner(second.store, said)(PHRASE) == PHRASE
+    (waiting,) = waiting_purges(second.store)
+    answer_purge(second.store, waiting.path, yes=True)
+    second.sync()
+    assert cleaner(second.store, said)(PHRASE) == "(purged)"
+
+
+def test_notes_of_the_agent_from_before_the_purge(world: World, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "vault.md").write_text(f"The team agreed that {PHRASE} each morning.\n")
+    os.utime(notes / "vault.md", (world.clock().timestamp(), world.clock().timestamp()))
+    adopt(world.store, str(notes))
+    purge(world.store, PHRASE)
+    (notes / "port.md").write_text("The shop listens on port 9931 behind the proxy.\n")
+    adopt(world.store, str(notes))
+    assert "9931" in world.git("grep", "9931")
+    assert objects_with(world.root, PHRASE) == files_with(world.root, PHRASE) == []
+
+
+def test_words_that_were_said_since_cost_no_search(world: World, git_starts: list[str], monkeypatch) -> None:
+    assert cleaner(world.store, world.clock())(PHRASE) == PHRASE
+    assert git_starts == []
+    world.save(f"Everyone knows that {PHRASE}.")
+    purge(world.store, PHRASE)
+    before, after = world.clock() - timedelta(days=1), world.clock() + timedelta(days=1)
+    assert cleaner(world.store, before)(f"say: {PHRASE}, \udc80").startswith("say: (purged), ")
+    git_starts.clear()
+    monkeypatch.setattr("gitmem.purge.record.digest_of", None)
+    assert cleaner(world.store, after)(PHRASE) == PHRASE
+    assert cleaner(world.store, before)(f'"{PHRASE}"') == '"(purged)"'
+    assert git_starts == []
