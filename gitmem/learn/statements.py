@@ -9,12 +9,13 @@ printed, diffs, chats, documents and texts to be translated do not. A wrong rule
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from itertools import takewhile
 
 from gitmem.model.fact import FactKind
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
-from gitmem.text.words import languages, phrases
+from gitmem.text.words import languages, matcher, phrases
 from gitmem.values import Value
 
 _KINDS = {
@@ -77,7 +78,7 @@ class Statement(Value):
 
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
-    own, found = own_words(prompt), list[Statement]()
+    own, found = own_words(unicodedata.normalize("NFC", prompt)), list[Statement]()
     said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
     for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
@@ -116,14 +117,19 @@ def own_words(prompt: str) -> str:
     # worked on.
     if gap > 1 and not _goes_on(own[0]):
         return own[0]
-    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _IS_SENTENCE.search(own[gap - 1]))
+    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _is_sentence(own[gap - 1]))
     return "\n".join(own[:gap] if is_paste else own)
 
 
 def _goes_on(line: str) -> bool:
     """Return whether a line is a whole sentence, a statement or an item of a list, behind which its writer goes on."""
     states = any(phrases(kind).search(line) for kind in ("lasts", "opens"))
-    return bool(states or _label(line) or _IS_SENTENCE.search(line) or line.startswith(("- ", "* ")))
+    return bool(states or _label(line) or _is_sentence(line) or line.startswith(("- ", "* ")))
+
+
+def _is_sentence(line: str) -> bool:
+    """Return whether a line ends in a full stop, or as an order in a language that marks it there."""
+    return bool(_IS_SENTENCE.search(line) or phrases("ending").search(line))
 
 
 def _task_before_text(line: str) -> str:
@@ -166,9 +172,9 @@ def _stated(clause: str) -> Statement | None:
     for language in languages():
         for name, kind in _KINDS.items():
             cue = phrases(name, language).search(bare)
-            if cue is None or (name in ("lasts", "opens") and not _orders(bare, language)):
+            if cue is None or (name in ("lasts", "opens") and not _orders(bare, language, name)):
                 continue
-            if name in _LABELS and is_praise:
+            if name in _LABELS and name != "knowledge" and is_praise:
                 return None
             rest = bare[: cue.start()] + bare[cue.end() :]
             if name in ("lasts", "opens") and _reports(rest, language, is_open=name == "opens"):
@@ -181,10 +187,16 @@ def _stated(clause: str) -> Statement | None:
     return None
 
 
-def _orders(clause: str, language: str) -> bool:
+def _orders(clause: str, language: str, name: str) -> bool:
     """Return whether a clause ends as an order, in a language that marks it at the end of a sentence."""
     ending = phrases("ending", language)
-    return ending.pattern == "(?!)" or ending.search(clause) is not None
+    if ending.pattern == "(?!)":
+        return True
+    is_order = ending.search(clause) is not None
+    if name == "lasts" and phrases("plain", language).search(clause):
+        is_order = is_order or matcher("tasks.tsv", "subject").search(clause) is None
+    is_task = name == "opens" and phrases("once", language).search(clause)  # on what is always so
+    return is_order and not is_task and matcher("tasks.tsv", "describes").search(clause) is None
 
 
 def _reports(rest: str, language: str, *, is_open: bool) -> bool:

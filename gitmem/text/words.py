@@ -92,7 +92,7 @@ def form(phrase: str) -> str:
         if not before and not word.startswith("~"):
             is_spaced = bare[:1].isalnum() and (not _is_cjk(bare[:1]) or bare >= _CJK[-1][0])
             pattern += r"(?<![\w'])" if is_spaced else ""
-        pattern += re.escape(bare)
+        pattern += re.escape(bare[:-1]) + r"\s?[:\uff1a]" if bare.endswith(":") else re.escape(bare)
         before = bare
     if before[-1:].isalnum() and not _is_cjk(before[-1]):
         pattern += r"(?!\w)"

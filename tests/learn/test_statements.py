@@ -1,5 +1,7 @@
 """What a user states for good, in words that say so; each row has an example, and one that only looks so."""
 
+import unicodedata
+
 import pytest
 
 from gitmem.learn.statements import own_words, statements_of
@@ -19,7 +21,13 @@ def test_a_statement_has_its_kind(language, row):
     assert statements_of(row.counter) == []
 
 
-@of_kind("unless task")
+@of_kind("ending plain")
+def test_an_order_is_known_by_its_end(language, row):
+    assert len(statements_of(row.example)) == 1
+    assert statements_of(row.counter) == []
+
+
+@of_kind("unless task once")
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
     assert len(statements_of(row.counter)) == 1
@@ -44,6 +52,8 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
             "lasts",
             "opens",
             "ending",
+            "plain",
+            "once",
             "opening",
             "unless",
             "report",
@@ -59,6 +69,30 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
 @pytest.mark.parametrize(
     "said",
     [
+        "앞으로 응답 시간은 밀리초로 기록해",
+        "앞으로 스키마는 두 사람이 같이 검토하도록 PR로 올려주세요",
+        "앞으로 이 저장소에는 바이너리 넣지 마세요",
+        "앞으로 요청을 바꿀 때는 예제도 고쳐줘",
+        "항상 브랜치를 지우기 전에 물어봐줘",
+        "절대로 태그를 덮어쓰면 안 돼",
+        "결정 : 브로커는 NATS로 한다",
+        unicodedata.normalize("NFD", "규칙: 로그에 이메일을 남기지 않는다"),
+        "Please remember: Jin reviews the parser.",
+    ],
+)
+def test_what_is_said_to_last_is_taken_however_it_is_written(said):
+    assert len(statements_of(said)) == 1
+
+
+def test_a_korean_request_is_a_sentence_without_a_full_stop():
+    said = "검색 화면을 다듬고 배포해 줘\n\n결정: 색인은 SQLite로 한다\n- 앞으로는 색인을 직접 고치지 마"
+    assert texts(said.replace("다듬고 ", "")) == ["색인은 SQLite로 한다", "앞으로는 색인을 직접 고치지 마"]
+    assert texts("회의 결과\n\n결정: 색인은 SQLite로 한다") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "From now on the page is blank after the login.",
         "From now on both of the jobs fail at night.",
         "The page is blank from now on.",
@@ -68,6 +102,14 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         "Remember that I asked about the cache before.",
         "Decision: see the ticket of the queue.",
         "앞으로 한 시간 동안 배포하지 마.",
+        "앞으로 할 일을 적어줘",
+        "앞으로의 일정을 적어줘",
+        "앞으로 워커가 큐를 기록해",
+        "이제부터는 API가 배열을 반환해",
+        "지금부터 두 번째 테스트를 돌려줘",
+        "항상 실패하는 작업을 지워줘",
+        "항상 빈 배열을 반환해",
+        "절대 좌표로 변환해줘",
     ],
 )
 def test_a_report_or_an_open_decision_is_no_rule(said):
