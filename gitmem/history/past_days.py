@@ -14,9 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.document.message import Op, Trailer
-from gitmem.git.log import commits, log
 from gitmem.git.repository import is_object_id
-from gitmem.history.origin import commits_with, undone_commits
 from gitmem.platform.machine import date
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value
@@ -127,6 +125,7 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     A version of a day that two machines consolidated counts once.
     """
     from gitmem.git.rewrite import commit_changes
+    from gitmem.history.origin import commits_with
 
     repository = store.repository
     there = {file.path for file in repository.files(tip, "weekly", "monthly")}
@@ -144,6 +143,9 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
 
 def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
     """Return the weeks and months that a clearing removed, by each consolidation before it."""
+    from gitmem.git.log import log
+    from gitmem.history.origin import commits_with
+
     gone: dict[str, frozenset[str]] = {}
     repository = store.repository
     for commit in commits_with(repository, {Trailer.OP.value: Op.CLEAR.value}, undone=False):
@@ -171,6 +173,9 @@ def _newest(store: Store, days: Mapping[KeptDay, str]) -> dict[KeptDay, str]:
 
 def _undone_entries(store: Store, tip: str) -> frozenset[str]:
     """Return the tails of the ids of all entries whose save was undone."""
+    from gitmem.git.log import commits
+    from gitmem.history.origin import undone_commits
+
     git = store.repository.git
     undone: Iterable[Commit] = commits(git, undone_commits(git, tip)).values()
     return frozenset(tail_of(identifier) for commit in undone for identifier in commit.values(Trailer.ENTRY))

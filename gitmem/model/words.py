@@ -216,22 +216,18 @@ def without_elements(text: str, names: Iterable[str]) -> str:
 QUESTIONS = ("AskUserQuestion", "ask_user", "question", "request_user_input", "ask_followup_question")
 _DENIED = "Permission for this tool use was denied."  # by the user only where it says what they said
 _REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected", _DENIED)
-_SAID = re.compile(r"the user said:|user feedback:", re.IGNORECASE)
+_SAID = r"(?i)the user said:|user feedback:"
 _HINT = "\n\nNote: The user's next message may contain"  # of the host, to the agent
-_TALKS = re.compile(r"The user (?:wants|has indicated)\b.*?\bQuestions asked\b", re.DOTALL)
-_PAIR = re.compile(
-    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: (?:user )?notes: (?P<notes>[^\n]*?)(?=\. You can|, "|\n|$))?'
+_TALKS = r"(?s)The user (?:wants|has indicated)\b.*?\bQuestions asked\b"
+_PAIR = r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: (?:user )?notes: (?P<notes>[^\n]*?)(?=\. You can|, "|\n|$))?'
+_PICKED = (
+    r'(?s)(?:"(?P<answer>.*?)"|\(no option selected\))(?: selected preview:\n.*?)?'
+    r"(?: (?:user )?notes: (?P<notes>.*?))?,? ?"
 )
-_PICKED = re.compile(
-    r'(?:"(?P<answer>.*?)"|\(no option selected\))(?: selected preview:\n.*?)?'
-    r"(?: (?:user )?notes: (?P<notes>.*?))?,? ?",
-    re.DOTALL,
-)
-_GOES_ON = re.compile(r"\. (?:You can now\b|Read the answers |They also wrote|Call \w+ again).*\Z", re.DOTALL)
-_RESPONSE = re.compile(r'\AThe user responded: (?P<all>.+)|They also wrote: "(?P<also>.+)"\. Call ', re.DOTALL)
-_ASKED = re.compile(
-    r'^- "(?P<question>.+)"\n +(?:Answer: (?P<answer>.+)|\(No answer provided\))(?:\n +User notes: (?P<notes>.+))?',
-    re.MULTILINE,
+_GOES_ON = r"(?s)\. (?:You can now\b|Read the answers |They also wrote|Call \w+ again).*\Z"
+_RESPONSE = r'(?s)\AThe user responded: (?P<all>.+)|They also wrote: "(?P<also>.+)"\. Call '
+_ASKED = (
+    r'(?m)^- "(?P<question>.+)"\n +(?:Answer: (?P<answer>.+)|\(No answer provided\))(?:\n +User notes: (?P<notes>.+))?'
 )
 
 
@@ -241,7 +237,7 @@ def answers_in(tool_input: Mapping[str, object], result: object, text: str = "")
     said = text or (result if isinstance(result, str) else "")
     options, asked = dict(_options_of(tool_input)), _asked(tool_input)
     pairs = _structured(told) or list(_pairs_in(said, options))
-    free = told.get("response") or ((match := _RESPONSE.search(said)) and (match["all"] or match["also"]))
+    free = told.get("response") or ((match := re.search(_RESPONSE, said)) and (match["all"] or match["also"]))
     answers = [
         UserWords(WordKind.ANSWER, answer, _question(asked.get(question, question), options))
         for question, value, notes in pairs
@@ -267,10 +263,10 @@ def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object
     places = sorted((place, one) for one in questions if (place := said.find(f'"{one}"=')) >= 0)
     ends = [*(place for place, _ in places), len(said)][1:]
     for (place, question), end in zip(places, ends, strict=False):
-        picked = _PICKED.fullmatch(_GOES_ON.sub("", said[place + len(question) + 3 : end]))
+        picked = re.fullmatch(_PICKED, re.sub(_GOES_ON, "", said[place + len(question) + 3 : end]))
         if picked:
             yield question, picked["answer"], picked["notes"]
-    for match in () if places else _PAIR.finditer(said):
+    for match in () if places else re.finditer(_PAIR, said):
         yield match["question"], match["answer"], match["notes"]
 
 
@@ -313,12 +309,14 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     A refusal of questions that the user wants to talk about first has the answers that they gave.
     """
     said = text.removeprefix("Error: ")
-    match = _SAID.search(said) if said.startswith(_REFUSED) else None
+    match = re.search(_SAID, said) if said.startswith(_REFUSED) else None
     if not said.startswith(_REFUSED) or (said.startswith(_DENIED) and match is None):
         return None
     words = said[match.end() :].partition(_HINT)[0].strip() if match else ""
-    if _TALKS.match(words):
-        pairs = ((one["question"], _with_notes(one["answer"] or "", one["notes"])) for one in _ASKED.finditer(words))
+    if re.match(_TALKS, words):
+        pairs = (
+            (one["question"], _with_notes(one["answer"] or "", one["notes"])) for one in re.finditer(_ASKED, words)
+        )
         answers = (UserWords(WordKind.ANSWER, answer.strip(), about_line(one)) for one, answer in pairs if answer)
         return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
     return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
@@ -328,19 +326,18 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
 
 PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
 _FEEDBACK = "User feedback on this plan:"
-_FENCED = re.compile(r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)")
-_QUOTED = re.compile(
+_FENCED = r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)"
+_QUOTED = (
     r"\"[^\"\n]{30,}\"|[\u201c\u201e\u300c][^\u201c\u201d\u300d]{30,}[\u201c\u201d\u300d]|\u00ab[^\u00bb]{30,}\u00bb"
 )
 # A line that a program printed, or that was copied from one: boxes and marks of terminals, prompts of shells, times of
 # logs, traces, differences, data, padding.
-_PRINTED = re.compile(
-    r"[\u2500-\u259f\u23a0-\u23bf\u25cf\u23fa\u276f]|^\s*>|^\s*[$%]\s|\s{10,}$|^\t| {8,}\S|^\s*\|"
+_PRINTED = (
+    r"(?m)[\u2500-\u259f\u23a0-\u23bf\u25cf\u23fa\u276f]|^\s*>|^\s*[$%]\s|\s{10,}$|^\t| {8,}\S|^\s*\|"
     r"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d|^(?:\+\+\+|---|@@|diff |index [0-9a-f]{6})"
     r"|^\s*(?:at \S+ ?\(|File \"|Traceback )|^\s*\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|error|fatal)\b[\]:\[]"
     r"|\b[A-Z]\w{0,60}(?:Error|Exception|Warning): |^\s*[{}\[\]]+,?\s*$|^\s*\"[\w-]+\"\s*:|[;{]\s*$|=>|^\s*</?\w[^>]*>"
-    r"|^\s*[\w./-]+:\d+(?::\d+)?:|^\s*(?:commit [0-9a-f]{7}|Author: |Date: +)",
-    re.MULTILINE,
+    r"|^\s*[\w./-]+:\d+(?::\d+)?:|^\s*(?:commit [0-9a-f]{7}|Author: |Date: +)"
 )
 
 
@@ -348,7 +345,7 @@ def own_statements(text: str) -> str:
     """Return the parts of a user's message that are their own statements: nothing pasted, quoted or printed."""
     if text.startswith(PLANNED):
         text = text.partition(_FEEDBACK)[2]
-    text = _FENCED.sub("\n\n", text)
+    text = re.sub(_FENCED, "\n\n", text)
     paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
     return "\n\n".join(filter(None, (_without_printed(part) for part in paragraphs)))
 
@@ -367,5 +364,5 @@ def states(words: UserWords) -> bool:
 def _without_printed(paragraph: str) -> str:
     """Return a paragraph up to its first printed line: what stands behind that was pasted with it."""
     lines = paragraph.split("\n")
-    own = next((place for place, line in enumerate(lines) if _PRINTED.search(line)), len(lines))
-    return _QUOTED.sub("…", "\n".join(lines[:own])).strip()
+    own = next((place for place, line in enumerate(lines) if re.search(_PRINTED, line)), len(lines))
+    return re.sub(_QUOTED, "…", "\n".join(lines[:own])).strip()

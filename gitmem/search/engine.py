@@ -129,7 +129,7 @@ def _search(
     top += _of_transcripts(asked)[: scope.limit or None] if scope.deep else []
     marks = asked.marks
     hits = [
-        marked(make_hit(item)._replace(coverage=coverage, weak=coverage.weak), marks)
+        marked(make_hit(item, hurried=scope.hurried)._replace(coverage=coverage, weak=coverage.weak), marks)
         for item, coverage in zip(top, coverages(top, query), strict=True)
     ]
     if marks.sources:

@@ -252,8 +252,8 @@ def parse_blocks(output: bytes) -> Iterator[tuple[bytes, str]]:
 
 _STATE = "search.json"
 _PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
-_META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
-_MANGLED = re.compile("[\ud800-\udfff\ufffd]")  # in names
+_META = r"[\\.+*?()|\[\]{}^$#&\-~]"
+_MANGLED = "[\ud800-\udfff\ufffd]"  # in names
 _CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
 
 
@@ -280,7 +280,7 @@ class BindingsScanner:
         """Return the matching lines of each path."""
         missed = self._missed(root, paths)
         wanted = dict.fromkeys(path for path in paths if path not in missed)
-        pattern = "|".join(_META.sub(r"\\\g<0>", literal) for literal in literals)
+        pattern = "|".join(re.sub(_META, r"\\\g<0>", literal) for literal in literals)
         found: dict[str, list[str]] = {}
         for said in self._lines(root, wanted, pattern, output_mode="content", n=True, i=True):
             path, _, rest = said.partition(":")
@@ -330,7 +330,7 @@ def _read_odd(path: str) -> tuple[set[str], int]:
 
 def _is_text(root: str, path: str) -> bool:
     try:
-        return "\0" not in read_file(root, path).decode() and not _MANGLED.search(path)
+        return "\0" not in read_file(root, path).decode() and not re.search(_MANGLED, path)
     except UnicodeDecodeError:
         return False
 

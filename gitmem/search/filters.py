@@ -10,14 +10,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from gitmem.document.entry import STATE, MemoryType
 from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.history.authors import People
-from gitmem.history.records import FORMS, parse_date, records
 from gitmem.model.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import Marks
@@ -103,6 +101,8 @@ def check_types(text: str) -> None:
 
     Raises FilterError; the remedy names the most similar type.
     """
+    from difflib import get_close_matches
+
     parts = (EXCHANGE, STATE, *(mark.strip("*:") for mark in (ANSWER, SAID, ERROR, FILES, OUTCOME)))
     known = dict.fromkeys(one.lower().replace("_", "-") for one in (*MemoryType, *FactKind, *parts))
     for given in parse_query(text).filter("type"):
@@ -163,6 +163,7 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     """Return the ids of the entries saved in these sessions, from the commits."""
     if not sessions:
         return frozenset()
+    from gitmem.history.records import records
 
     entries: set[str] = set()
     for session in sessions:
@@ -175,6 +176,7 @@ def _moment(store: Store, query: Query, name: str) -> str:
     given = query.filter(name)
     if not given:
         return ""
+    from gitmem.history.records import FORMS, parse_date
 
     text = given[-1]
     try:

@@ -266,8 +266,8 @@ def day_of(text: str) -> str:
     return ""
 
 
-def make_hit(item: Ranked) -> Hit:
-    """Return a ranked unit as a hit."""
+def make_hit(item: Ranked, *, hurried: bool = False) -> Hit:
+    """Return a ranked unit as a hit; a `hurried` one has no snippet, which no prompt is shown."""
     units = item.units
     unit = units.unit(item.index)
     text = units.text_of(unit)
@@ -282,6 +282,11 @@ def make_hit(item: Ranked) -> Hit:
     body = units.text[first:last]
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)
+    brief = (
+        ""
+        if hurried
+        else (of_exchange(body, places) if facts.label == EXCHANGE else "") or snippet(body.strip(), places)
+    )
     lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
     others = [(also, also.unit(index)) for also, index in item.also]
     sessions = (facts_of(also, other).session for also, other in others)
@@ -294,7 +299,7 @@ def make_hit(item: Ranked) -> Hit:
         date=facts.date,
         session=facts.session or next(filter(None, sessions), ""),
         score=round(item.score, 4),
-        snippet=(of_exchange(body, places) if facts.label == EXCHANGE else "") or snippet(body.strip(), places),
+        snippet=brief,
         tokens=estimate_tokens(text),
         text=text,
         entry=facts.entry or units.named,

@@ -18,7 +18,6 @@ from gitmem.search.cut import FIELD, HEADING
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Hit, bare_text
-from gitmem.search.passages import Passage, read_passage
 from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FRAME, Units, first_line
 from gitmem.store.known_facts import known_facts
@@ -27,7 +26,10 @@ from gitmem.store.store import Store, own_store
 from gitmem.text.terminal import FENCE, on_line, opening, plain
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.words import keywords as words_of
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.search.passages import Passage
 
 OWN_FOLDER = "~/.gitmem/"  # before the paths of hits of the user's own store
 PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them
@@ -91,6 +93,8 @@ def read_memory(store: Store, handle: str) -> Passage:
 
     Raises NotFoundError if there is none.
     """
+    from gitmem.search.passages import read_passage
+
     identifier = handle.removeprefix("^")
     views = [
         (units.length(index), units.commit, units.path, units.lines(units.unit(index))[0])

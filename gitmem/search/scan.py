@@ -88,7 +88,7 @@ class Rarity:
     def estimate(self, text: str) -> float:
         """Estimate how many lines of the store have a text."""
         if text not in self._counts:
-            self._counts[text] = sum(1 for low in self._texts for _ in finder(text)(low))
+            self._counts[text] = sum(low.count(text) for low in self._texts)
         return self._times * self._counts[text]
 
     def scan(self, scan: Callable[[list[str]], Lines], most: int) -> tuple[Lines, list[str]]:
@@ -246,7 +246,8 @@ _LONGEST_STATE = 1 << 20  # bytes of the first line
 _MOST_FRESH = 200  # changed files that a prompt reads itself
 # Changed files for which the texts are written anew in the background: the more, the longer that takes.
 _LEAST_WORN, _WORN_BYTES = 10, 250_000
-_SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and bytes read there
+_SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and the most bytes read there
+_SAMPLED = 32  # of so many bytes one is read
 
 
 class Texts:
@@ -271,8 +272,9 @@ class Texts:
 
     def sample(self) -> list[str]:
         """Return pieces of the texts from places all over them."""
-        step = max(self.size // _SAMPLES, _SAMPLE)
-        return [self._data[at : at + _SAMPLE].decode("utf-8", "replace") for at in range(0, self.size, step)]
+        step = max(self.size // _SAMPLES, 1)
+        length = min(step // _SAMPLED + 1, _SAMPLE)
+        return [self._data[at : at + length].decode("utf-8", "replace") for at in range(0, self.size, step)]
 
     def scan(self, literals: Sequence[str], rg: RgScanner | None) -> Lines:
         """Return the lines that have one of the literals, by key."""

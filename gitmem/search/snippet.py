@@ -15,7 +15,7 @@ from gitmem.search.units import Units
 
 LENGTH = 200  # characters of a snippet, with ellipses
 ELLIPSIS = "…"
-_BLANKS = re.compile(r"\s+")
+_BLANKS = r"\s+"
 
 
 def snippet(text: str, places: list[tuple[int, float]], most: int = LENGTH) -> str:
@@ -24,15 +24,15 @@ def snippet(text: str, places: list[tuple[int, float]], most: int = LENGTH) -> s
     `places` are the positions of terms in `text`, with their weights.
     """
     if len(text) <= most:
-        clean = _BLANKS.sub(" ", text).strip()
+        clean = re.sub(_BLANKS, " ", text).strip()
         if len(clean) <= most:
             return clean
     start = _best_start(sorted(places), most)
     start = max(0, min(start, len(text) - most + 2))
     if start:
-        blank = _BLANKS.search(text, start, start + most // 4)
+        blank = re.compile(_BLANKS).search(text, start, start + most // 4)
         start = blank.end() if blank else start
-    piece = _BLANKS.sub(" ", text[start : start + 2 * most]).strip()
+    piece = re.sub(_BLANKS, " ", text[start : start + 2 * most]).strip()
     head = ELLIPSIS if start else ""
     room = most - len(head)
     if len(piece) <= room and start + 2 * most >= len(text):
@@ -58,49 +58,48 @@ def _best_start(places: list[tuple[int, float]], most: int) -> int:
 
 _REQUEST = 70  # characters of a snippet that an exchange's request may take
 _NEXT = 120  # characters of the next request
-_ANSWER = re.compile(r"\n  (?:\*\*(?:Answer|Said):\*\*|(?:Done|한 일):) ?| → ")
-_END = re.compile(r"\n  (?:\*\*|[A-Z][a-z]+: |[가-힣 ]{2,4}: )|\Z")
-_AFTER = re.compile(
-    r"\n  (?:\*\*(?:Error|Files|Outcome):\*\*|(?:Files|Failed|Keywords|Outcome|파일|실패|키워드|결과): )"
-)  # what is no answer
-_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*((?: #[\w/-]+)*): ?")
-_ID = re.compile(r" \^[0-9a-z]{11,20}$", re.MULTILINE)
-_KNOWN_TO_BE = re.compile(r"\n  (?:\*\*Outcome:\*\*|Outcome:|결과:) (?:success|성공|refuted|사실 아님)")
+_ANSWER = r"\n  (?:\*\*(?:Answer|Said):\*\*|(?:Done|한 일):) ?| → "
+_END = r"\n  (?:\*\*|[A-Z][a-z]+: |[가-힣 ]{2,4}: )|\Z"
+# What is no answer.
+_AFTER = r"\n  (?:\*\*(?:Error|Files|Outcome):\*\*|(?:Files|Failed|Keywords|Outcome|파일|실패|키워드|결과): )"
+_TURN = r"- \[[^]\n]*\] \*\*Exchange\*\*((?: #[\w/-]+)*): ?"
+_ID = r"(?m) \^[0-9a-z]{11,20}$"
+_KNOWN_TO_BE = r"\n  (?:\*\*Outcome:\*\*|Outcome:|결과:) (?:success|성공|refuted|사실 아님)"
 
 
 def of_exchange(text: str, places: list[tuple[int, float]]) -> str:
     """Return the snippet of an exchange's text: its request, shortened, and the best of its answer; "" without one."""
-    answer = _ANSWER.search(text)
+    answer = re.search(_ANSWER, text)
     if answer is None:
         return ""
-    request = " ".join(_ID.sub("", text[: answer.start()]).split())
+    request = " ".join(re.sub(_ID, "", text[: answer.start()]).split())
     if len(request) > _REQUEST:
         request = f"{request[:_REQUEST].rpartition(' ')[0] or request[:_REQUEST]}{ELLIPSIS}"
     begin = answer.end()
-    if after := _AFTER.search(text, begin):
+    if after := re.compile(_AFTER).search(text, begin):
         text = text[: after.start()]
     rest = [(at - begin, value) for at, value in places if begin <= at < len(text)]
-    said = snippet(_ID.sub("", text[begin:]) if not rest else text[begin:], rest, LENGTH - len(request) - 3)
+    said = snippet(re.sub(_ID, "", text[begin:]) if not rest else text[begin:], rest, LENGTH - len(request) - 3)
     return f"{request} → {said}" if request and said else request or said
 
 
 def next_request(units: Units, index: int) -> str:
     """Return the request that followed an exchange in its session if it may say that it did not succeed, else ""."""
     here = _turn(units, index)
-    if here is None or _KNOWN_TO_BE.search(_text(units, index)):
+    if here is None or re.search(_KNOWN_TO_BE, _text(units, index)):
         return ""
     for after in range(index + 1, len(units)):
         turn = _turn(units, after)
         if turn is not None and turn[1] == here[1]:
             text = _text(units, after)[turn.end() :]
-            end = _END.search(text)
-            request = " ".join(_ID.sub("", text[: end.start() if end else None]).partition(" → ")[0].split())
+            end = re.search(_END, text)
+            request = " ".join(re.sub(_ID, "", text[: end.start() if end else None]).partition(" → ")[0].split())
             return f'the next request: "{request[:_NEXT]}"' if may_refute(request) and not is_purged(request) else ""
     return ""
 
 
 def _turn(units: Units, index: int) -> re.Match[str] | None:
-    return _TURN.match(_text(units, index)) if units.kind(index) == ENTRY else None
+    return re.match(_TURN, _text(units, index)) if units.kind(index) == ENTRY else None
 
 
 def _text(units: Units, index: int) -> str:

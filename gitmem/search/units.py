@@ -116,7 +116,7 @@ class Units:
         start, end, _ = self._spans[index]
         kind = self.kind(index)
         name = self.text[start : self.text.find(":", start)] if kind == FIELD else ""
-        return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
+        return Unit(start, end, kind, self._headings[index] if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
         """Return the kind of a unit: HEADING for a section without text below its heading.
@@ -127,14 +127,16 @@ class Units:
         is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
         return HEADING if is_bare else kind
 
-    def _heading(self, index: int) -> str:
-        """Return the title of the last heading at or before a unit, or ""."""
-        for start, end, kind in reversed(self._spans[: index + 1]):
+    @cached_property
+    def _headings(self) -> list[str]:
+        """By unit, the title of the last heading at or before it, or ""."""
+        headings, title = [], ""
+        for start, end, kind in self._spans:
             if kind != ENTRY and self.text.startswith("#", start):
-                marks, _, title = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
-                if not marks.strip("#"):
-                    return title.strip()
-        return ""
+                marks, _, words = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
+                title = title if marks.strip("#") else words.strip()
+            headings.append(title)
+        return headings
 
     def around(self, position: int) -> tuple[int, int]:
         """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""
