@@ -107,7 +107,10 @@ def answer(
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
-        result = other if other_top else result
+        top, result = (other_top, other) if other_top else (top, result)
+    matched = {number for item in top for number in item.found.counts}
+    if not hurried and (parted := query.parted(matched)) is not None:
+        result = _search(store, parted, filters, scope, similar)[1]
     return result if hurried else result._replace(hits=with_authors(filters.people or People(store), result.hits))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gitmem.errors import UsageError
 from gitmem.text.words import hangul_stem, is_ending, literal_of, matcher, other_forms, root, stem, stop_words, synonyms
@@ -85,6 +85,7 @@ PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 HALF = 0.5
 PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
+_SHORTEST_COMPOUND, _LONGEST_COMPOUND = 3, 12  # syllables of words that Korean users write together or apart
 FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
@@ -143,9 +144,30 @@ class Query(Value):
         same = (terms, phrases) == (self.terms, self.phrases)
         return None if same else self._replace(terms=terms, phrases=phrases)
 
+    def parted(self, matched: Collection[int]) -> Query | None:
+        """Return the query with Hangul words that did not match as two, too: "커밋메시지" as "커밋 메시지".
+
+        `matched` are the numbers of the terms that did; None if all other words are short or of another script.
+        """
+        terms = tuple(
+            term
+            if number in matched
+            else term._replace(needles=tuple(more for needle in term.needles for more in (needle, *_parted(needle))))
+            for number, term in enumerate(self.terms)
+        )
+        return None if terms == self.terms else self._replace(terms=terms)
+
     def filter(self, name: str) -> tuple[str, ...]:
         """Return the values of a filter."""
         return tuple(value for key, value in self.filters if key == name)
+
+
+def _parted(needle: Needle) -> Iterator[Needle]:
+    """Yield a Hangul needle with a blank at each place where two words may be written together."""
+    text = needle.text
+    if _SHORTEST_COMPOUND <= len(text) <= _LONGEST_COMPOUND and all(_script(character) == HANGUL for character in text):
+        for at in range(1, len(text)):
+            yield needle._replace(text=f"{text[:at]} {text[at:]}")
 
 
 def fold(text: str) -> str:

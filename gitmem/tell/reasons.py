@@ -122,10 +122,10 @@ def _nobody(why: Why) -> list[str]:
             "  no recorded exchange wrote this line, and it is not committed: it was written by hand or by a program"
         ]
     if why.since is None:
-        return ["  no session of this project has been recorded yet"]
+        return ["  no line that a session wrote has been recorded yet"]
     if why.line.at is not None and why.line.at < why.since:
         return [
-            f"  it was written before the first recorded session, which began {why.since.astimezone():%Y-%m-%d %H:%M}"
+            f"  it was written before {why.since.astimezone():%Y-%m-%d %H:%M}, when a line of a session was first recorded"
         ]
     return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
 

@@ -46,7 +46,7 @@ class Ground(StrEnum):
 
     TEXT = "text"  # an edit wrote this line
     FILE = "file"  # no edit's text is known: the newest exchange before the commit that names the file
-    NOBODY = "nobody"  # no exchange wrote it: by hand, by a program, or before the first recorded session
+    NOBODY = "nobody"  # no exchange wrote it: by hand, by a program, or before the first recorded line
 
 
 class Why(Value):

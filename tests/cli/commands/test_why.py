@@ -226,10 +226,11 @@ def test_a_decision_that_cites_the_exchange_is_told_and_whether_it_is_in_force(c
 def test_an_empty_answer_says_what_was_looked_at(coder):
     coder.file("src/old.py").write_text("value_of_long_ago = compute_everything()\n")
     commit = coder.commit("Long ago")
-    assert "no session of this project has been recorded yet" in coder.world.run("why", "src/old.py:1").out
+    coder.claude("Just note it", "src/short.py", "x\n")  # a session is recorded, and no line that tells it
+    assert "no line that a session wrote has been recorded yet" in coder.world.run("why", "src/old.py:1").out
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.append("src/old.py", "typed_now_by_hand = compute_everything(again=True)\n")
-    assert "written before the first recorded session" in coder.world.run("why", "src/old.py:1").out
+    assert "when a line of a session was first recorded" in coder.world.run("why", "src/old.py:1").out
     assert "it is not committed" in coder.world.run("why", "src/old.py:2").out
     later = coder.commit("By hand")
     assert f"by hand or by a program, in commit {later[:10]}" in coder.world.run("why", "src/old.py:2").out
