@@ -124,9 +124,8 @@ def _nobody(why: Why) -> list[str]:
     if why.since is None:
         return ["  no line that a session wrote has been recorded yet"]
     if why.line.at is not None and why.line.at < why.since:
-        return [
-            f"  it was written before {why.since.astimezone():%Y-%m-%d %H:%M}, when a line of a session was first recorded"
-        ]
+        began = f"{why.since.astimezone():%Y-%m-%d %H:%M}"
+        return [f"  it was written before {began}, when a line of a session was first recorded"]
     return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
 
 
