@@ -42,6 +42,7 @@ _UNREAD = "unread"  # folder: by session, a byte for each failed read of its tra
 _READ_TRIES = 3
 _PATIENCE = 60.0  # seconds to see what became of branches
 _WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
+_UPKEEP, _AGAIN = "upkeep", "upkeep-again"  # files: locked while one does the upkeep, a mark of those that came then
 _MARKS = "half"  # folder: by session, a mark that it was saved at half of the context
 
 
@@ -142,6 +143,19 @@ def _update_working(store: Store, pending: Pending) -> None:
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
     apply_events(store, pending.events, contexts)
+
+
+def do_upkeep_alone(store: Store, late: Callable[[], bool]) -> None:
+    """Do the upkeep unless another process does, which then does it once more: twelve at once starved a machine."""
+    again = os.path.join(store.private, _AGAIN)
+    with alone(os.path.join(store.private, _UPKEEP)) as free:
+        if not free:
+            open(again, "wb").close()
+            return
+        do_upkeep(store, late)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(again)
+            do_upkeep(store, late)
 
 
 def do_upkeep(store: Store, late: Callable[[], bool]) -> None:

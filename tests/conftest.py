@@ -146,6 +146,14 @@ def _quick_digests() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _as_quick_as_others() -> Iterator[None]:
+    """Keep the priority of this process, in which the work behind hooks runs, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gitmem.platform.machine._LOWEST", 0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _home_stays_empty(_isolated: Path) -> Iterator[None]:
     """Make a test that writes to the home it shares with others fail; `home` gives it one of its own.

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.background import do_upkeep, process_spool
+from gitmem.background import do_upkeep, do_upkeep_alone, process_spool
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotSavedError
+from gitmem.git.lock import alone
 from gitmem.health import document_checks as changed
 from gitmem.learn import end as session_end
 from gitmem.model.exchange import split_fields
@@ -270,3 +271,17 @@ def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(w
     assert "question t-1 " in world.text(MEMORY)
     assert "t-secret" not in world.text(MEMORY)
     assert b"question t-secret " in (private_store(world.store).read(MEMORY) or b"")
+
+
+def test_one_process_does_the_upkeep_and_once_more_what_others_left_to_it(world, monkeypatch):
+    done, private = [], Path(world.store.private)
+    monkeypatch.setattr("gitmem.background.do_upkeep", lambda *_: done.append("upkeep"))
+    with alone(str(private / "upkeep")) as free:
+        assert free
+        do_upkeep_alone(world.store, lambda: False)
+        do_upkeep_alone(world.store, lambda: False)
+    assert done == []
+    do_upkeep_alone(world.store, lambda: False)
+    assert done == ["upkeep"] * 2
+    do_upkeep_alone(world.store, lambda: False)
+    assert done == ["upkeep"] * 3

@@ -296,7 +296,7 @@ def _drain(app: App) -> None:
             os.setsid()
     root = find(app, (app.cwd,))
     if root is not None:
-        from gitmem.background import do_upkeep, process_spool
+        from gitmem.background import do_upkeep_alone, process_spool
         from gitmem.tell.forbidden import renew_forbids
 
         spool = _spool(app, root)  # raises for a store that was not accepted
@@ -309,7 +309,7 @@ def _drain(app: App) -> None:
         ):
             process_spool(store)
             lower_priority()  # a session waits for what was said, for the rest nobody
-            do_upkeep(store, lambda: time.monotonic() - started > TENDING_SECONDS)
+            do_upkeep_alone(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         app.sync_later(store, session=ended)
         app.maintain_later(store)
 
