@@ -28,7 +28,7 @@ from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
 from gitmem.record.exchanges import save_exchanges, turns_of
-from gitmem.record.read import boot_lines, clean_fields, cleaner, has_purges, redacted
+from gitmem.record.read import boot_lines, clean_fields, cleaner, may_be_purged, redacted
 from gitmem.record.tally import Heard, note_missing, noting
 from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
@@ -193,16 +193,14 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
-    records = _without_purged(store, read_records(path))
+    records = read_records(path)
+    records = _without_purged(store, records) if may_be_purged(store, started) else records
     lines = l1_lines(records, store.config.transcripts.tool_result_chars, cleaner(store))
     return put(store, session, started, lines)
 
 
 def _without_purged(store: Store, records: Iterable[Record]) -> Iterator[Record]:
     """Yield the records of a transcript without what was purged since the request before each."""
-    if not has_purges(store):
-        yield from records
-        return
     asked = None
     for part in records:
         is_request = part.role is Role.USER and not (part.injected or part.sidechain)

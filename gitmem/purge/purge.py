@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 
 from gitmem.document.entry import MemoryType
-from gitmem.document.message import Op, Trailer, op_message
+from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.git.repository import read_refs
@@ -32,9 +32,10 @@ from gitmem.store.remotes import FETCHED, remotes
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction, readings
-from gitmem.text.sentences import count
+from gitmem.text.sentences import count, shorten
 from gitmem.values import Value
 
+_WORDS = re.compile(r"\w+")
 _SENTENCE = 3  # words; the words of a fact are at least as many
 _STOPS = ".!\u3002"
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
@@ -118,11 +119,13 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     walked = history(git, [commit for _, commit in store.own_refs().values() if commit])
     texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)
     as_learned = {_checked(form) for form in _as_fact(store, sought)} if isinstance(sought, str) else set()
+    joined = {_checked(form) for form in _in_one_line(sought)} if isinstance(sought, str) else set()
+    as_learned |= joined
     replacer = Replacer(texts | as_learned | {wide for text in texts | as_learned for wide in _wide_forms(text)})
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
     needed = bool(found) or _lingers(store, replacer)
-    return PurgePlan(frozenset(texts | forms_met), _described(store, walked, texts, found), needed)
+    return PurgePlan(frozenset(texts | joined | forms_met), _described(store, walked, texts, found), needed)
 
 
 def purge(store: Store, plan: PurgePlan) -> Purge:
@@ -215,6 +218,12 @@ def _as_fact(store: Store, text: str) -> set[str]:
     facts = [fact for fact in known_facts(store) if any(one in fact.description.casefold() for one in said)]
     more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
+
+
+def _in_one_line(text: str) -> set[str]:
+    """Return a text of several lines as summaries and titles have all of it."""
+    lines = {shorten(text, MOST), one_line(text, MOST)} if "\n" in text.strip() else set()
+    return {line for line in lines if _WORDS.findall(line) == _WORDS.findall(text)}
 
 
 def _checked(pattern: str) -> bytes:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _JUST_NOW = timedelta(seconds=5)
 IDLE = timedelta(hours=1)  # after which a session counts as over
+_ZONES = timedelta(days=2)  # by which a name that begins with a local time may be off, and more
 _MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
 _TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each answer
 _BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
@@ -148,9 +149,9 @@ def boot_lines(store: Store) -> frozenset[str]:
     return content_lines(data.decode("utf-8", "replace") for data in files)
 
 
-def has_purges(store: Store) -> bool:
-    """Return whether something was purged, here or on another machine."""
-    return bool(store.names(PURGED))
+def may_be_purged(store: Store, said: datetime) -> bool:
+    """Return whether something was purged since a moment, or shortly before it, as names of records tell cheaply."""
+    return max(store.names(PURGED), default="") >= f"{said - _ZONES:%Y%m%d}"
 
 
 def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
@@ -161,7 +162,7 @@ def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
     from gitmem.redact.redact import redact
 
     allow = store.config.redaction.allow
-    if said is None or not has_purges(store):
+    if said is None or not may_be_purged(store, said):
         return lambda text: redact(text, allow=allow).text
     from gitmem.purge.again import without_purged
 

@@ -185,10 +185,10 @@ def test_words_that_were_said_since_cost_no_search(world: World, git_starts: lis
     assert git_starts == []
     world.save(f"Everyone knows that {PHRASE}.")
     purge(world.store, PHRASE)
-    before, after = world.clock() - timedelta(days=1), world.clock() + timedelta(days=1)
+    before = world.clock() - timedelta(days=1)
     assert cleaner(world.store, before)(f"say: {PHRASE}, \udc80").startswith("say: (purged), ")
     git_starts.clear()
     monkeypatch.setattr("gitmem.purge.record.digest_of", None)
-    assert cleaner(world.store, after)(PHRASE) == PHRASE
     assert cleaner(world.store, before)(f'"{PHRASE}"') == '"(purged)"'
+    assert cleaner(world.reopen(), world.clock() + timedelta(days=3))(PHRASE) == PHRASE
     assert git_starts == []

@@ -155,3 +155,11 @@ def test_in_a_projects_repository_only_gitmems_refs_move(tmp_path: Path, context
     assert any("refs/heads/copy" in said for said in done.beyond)
     assert bare_git(project, "reflog", "main") != ""
     assert world.status() == ""
+
+
+def test_a_text_of_several_lines_goes_from_the_one_line_of_a_summary_too(world: World):
+    lines = 'The first line of the plan\nsays "quince" beside it'
+    summary = 'Asked: The first line of the plan; says "quince" beside it; and go on.'
+    world.commit({"knowledge/a.md": f"{summary}\n- The first line of the plan says…\n- The first line\n".encode()})
+    purge(world.store, lines)
+    assert world.tree()["knowledge/a.md"] == b"Asked: (purged); and go on.\n- (purged)\xe2\x80\xa6\n- The first line\n"
