@@ -32,6 +32,7 @@ _NAMED = ("scope", "pinned", "forbids", "until", "enforce")  # said with the old
 _SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "created", *_NAMED)
 _MAX_COMMITS = 200  # of a fact, since the last look, that are examined
 _MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
+_TEXT = 200  # characters of a line that a merge added
 _NAME = 80  # characters of an author's name
 REMOVED = "removed"
 
@@ -210,10 +211,12 @@ def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
 
 
 def _words(before: Fact, now: Fact | None) -> str:
-    """Return what a fact said: its first line, and the other fields that were changed."""
+    """Return what a fact said: its first line, the other fields that were changed, and lines that a merge added."""
     changed = [name for name in _NAMED if now and getattr(before, name) != getattr(now, name)]
     fields = ((name, getattr(before, name)) for name in changed)
     said = [f"{name}: {(', '.join(value) if isinstance(value, tuple) else value) or 'none'}" for name, value in fields]
+    if now and (own := {before.description, *before.text.splitlines()}) < {now.description, *now.text.splitlines()}:
+        said += [f"now also: {one_line(line, _TEXT)}" for line in now.text.splitlines() if line and line not in own]
     return f"{before.description} ({'; '.join(said)})" if said else before.description
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from gitmem.document.entry import STATE, MemoryType
@@ -260,10 +260,13 @@ class _Compared(Value):
     holds: bool
 
 
-def newest_of_subject_first(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int) -> list[Ranked]:
+def newest_of_subject_first(
+    hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int, asks: Callable[[Ranked], bool]
+) -> list[Ranked]:
     """Return the hits, the best first, but move the newest of a subject before older ones among the first `most`.
 
-    `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`.
+    `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`; what a user
+    stated is not before a question (`asks`).
     """
     first = list(hits[:most])
     told = {at: one for at, hit in enumerate(first) if (one := _compared(hit, asked, marks))}
@@ -275,7 +278,9 @@ def newest_of_subject_first(hits: Sequence[Ranked], asked: tuple[str, ...], mark
         left = [at for at in rest if at not in group]
         good = [at for at in group if told[at].holds and first[at].score >= first[best].score * _ABOUT_AS_GOOD]
         newest = max(good, key=lambda at: (told[at].date, -at), default=best)
-        before |= {at: told[newest].handle for at in group if good and told[at].date < told[newest].date}
+        older = [at for at in group if good and told[at].date < told[newest].date]
+        is_question = bool(older) and asks(first[newest])
+        before |= {at: told[newest].handle for at in older if not is_question or asks(first[at])}
         order.insert(order.index(best), order.pop(order.index(newest)))
     scores = sorted((hit.score for hit in first), reverse=True)
     moved = zip(order, scores, strict=True)

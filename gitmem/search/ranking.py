@@ -150,7 +150,7 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
     first = [item for _, equals in groupby(first, lambda item: item.score) for item in _newest_first([*equals])]
     most = min(limit + _COMPARED, MOST) if limit else MOST
     words = tuple({needle.text for _, needle in needles_of(asked.query.terms)})
-    return [*newest_of_subject_first(first, words, asked.marks, most), *memories[limit + _MORE :]]
+    return [*newest_of_subject_first(first, words, asked.marks, most, _asks), *memories[limit + _MORE :]]
 
 
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:

@@ -143,7 +143,7 @@ def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, n
         ("pinned: true", "(pinned: none)"),
         ("created: 2001-01-01T00:00:00+00:00", ""),
         ("description: Push to main.", ""),
-        ("**Why:** The reviewers are gone.", ""),
+        ("**Why:** The reviewers are gone.", "(now also: **Why:** The reviewers are gone.)"),
     ],
 )
 @pytest.mark.few(3)
@@ -221,7 +221,7 @@ def test_what_the_user_had_is_what_the_user_said_last(people, rule, ends):
     sync(mallory, ada)
     [change] = ada.waiting()
     assert change.startswith("changed by Mallory on ")
-    assert change.endswith(f", before: {own}")
+    assert change.endswith(f", before: {own} (now also: {TURNED})")
     if ends:
         sync(mallory)
         edit_file(mallory, rule, own)

@@ -123,6 +123,14 @@ def test_two_reports_on_one_subject_are_now_and_before(shelf):
     assert told(shelf, "status shop complete") == [(NEW, ""), (OLD, f"before, now ^{NEW}")]
 
 
+def test_what_a_user_stated_is_not_before_a_later_question(shelf):
+    said = "run the tests, tag the commit, build the image, push the image, wait for the health check, then deploy"
+    log(shelf, "2026-10-01", "aaaaaaaa", OLD, (f"Before each release {said}", "Noted."))
+    log(shelf, "2026-11-01", "bbbbbbbb", NEW, (f"What comes before a release: {said}?", "The tests."))
+
+    assert dict(told(shelf, "release")) == {NEW: "", OLD: ""}
+
+
 def test_different_subjects_and_one_session_are_not_before(shelf):
     log(shelf, "2026-10-01", "aaaaaaaa", OLD, ("Which cache do we use?", "Redis, with a time to live of a day."))
     log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("Which cache do the tests use?", "A fake in memory, emptied each time."))
