@@ -90,9 +90,10 @@ def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: G
 SIGN = "sign"  # file of the private folder
 
 
-def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
+def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = "", *, recorded: bool) -> str:
     """Return the line that tells a user what a session was shown, and keep it for status lines."""
     from gitmem.document.ids import is_fact_id
+    from gitmem.store.layers import mode_words
     from gitmem.tell.start import LEARNED
     from gitmem.text.sentences import count
     from gitmem.text.words import estimate_tokens
@@ -103,12 +104,8 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
     found["other fact" if any(found.values()) else "fact"] = rest
     told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
     line = f"gitmem: {told} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
-    paused = ""
-    if store.has_layers:
-        from gitmem.store.layers import paused_words
-
-        paused = paused_words(store)
-    line += f"; {paused or 'recording'}" if recorded else "; NOT recording: 'gitmem doctor' says why"
+    mode = mode_words(store, session) or "recording"
+    line += f"; {mode}" if recorded else "; NOT recording: 'gitmem doctor' says why"
     with (
         contextlib.suppress(OSError, UnicodeDecodeError),
         open(os.path.join(store.private, SIGN), "w", encoding="utf-8") as file,

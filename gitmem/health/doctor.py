@@ -7,7 +7,6 @@ Tested through `tests/health/test_health_doctor.py`, too.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -15,10 +14,10 @@ from functools import partial
 from gitmem.config import shown, value_of
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git.lock import file_locks_serve
 from gitmem.git.packing import damages, known_files, lock_files, loose_estimate, missing_of, pack_names, staged_paths
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.trust import GITMEM
+from gitmem.health.access import check_access, check_layer, check_private_folder
 from gitmem.health.document_checks import (
     ATTRIBUTES,
     MODULES,
@@ -202,6 +201,7 @@ def check_readable(store: Store) -> Iterator[Finding]:
 
 CHECKS = (
     check_trusted,
+    check_access,
     check_readable,
     check_branch,
     check_config,
@@ -312,27 +312,6 @@ def check_locks(store: Store) -> Iterator[Finding]:
         yield Finding("lock", Level.OK, "The store's lock is free.")
 
 
-def check_private_folder(store: Store) -> Iterator[Finding]:
-    """Check that the private folder is writable and private, and whether several machines may share it."""
-    closed = [path for path in (store.root, store.private) if os.path.exists(path) and not os.access(path, os.W_OK)]
-    if closed:
-        remedy = "Give yourself write permission, or nothing can be saved."
-        yield Finding("access", Level.PROBLEM, f"{' and '.join(closed)} not writable.", remedy)
-        return
-    spool = store.spool.folder
-    if sys.platform != "win32" and os.path.isdir(spool) and stat.S_IMODE(os.stat(spool).st_mode) & 0o077:
-        message = "Other users can read the spool, which is not redacted yet."
-        yield Finding("access", Level.WARNING, message, f"chmod 700 '{spool}'")
-    else:
-        yield Finding("access", Level.OK, "The store is writable, and its spool is private.")
-    if os.path.isdir(store.private) and not file_locks_serve(store.private):
-        message = (
-            "The file system may be shared by several machines: the store is locked by a git ref, which is slower."
-        )
-        remedy = "Set lock.kind to something else than 'file'." if store.config.lock.kind == "file" else ""
-        yield Finding("filesystem", Level.WARNING if remedy else Level.NOTE, message, remedy)
-
-
 def check_identity(store: Store) -> Iterator[Finding]:
     """Report the author of new commits."""
     who = store.identity().result()
@@ -379,7 +358,7 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
 
 FULL: tuple[Check, ...] = (
     *(check_tools, check_format, *CHECKS),
-    *(check_pulls, check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
+    *(check_pulls, check_objects, check_work_tree, check_locks, check_private_folder, check_layer, check_identity),
     *(check_documents, check_attributes, check_clocks),
 )
 _MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}

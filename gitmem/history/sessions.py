@@ -69,6 +69,18 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
     ]
 
 
+def named_session(store: Store, prefix: str | None) -> str:
+    """Return the id that a beginning names alone, else the text itself, "" for None: of an undone session, or of none.
+
+    Raises NotFoundError if several begin so.
+    """
+    every = {record.session for record in records(store) if record.session}
+    begins = (prefix or "").removeprefix("#")
+    if not begins or not any(one.startswith(begins) for one in every):
+        return prefix or ""
+    return find_named(begins, ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
+
+
 def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
     """Return a session by its commits, the oldest first."""
     quoting = [commit for commit in commits if commit.op in _SAID] or commits

@@ -2,22 +2,23 @@
 
 The record has fingerprints of a key, so the audit line names nobody. Each machine finds in its own history what commits
 with that key brought first: entries and files, which are dropped, and their lines, which are purged as texts wherever
-others repeat them. Tested through `tests/purge/test_erase.py`.
+others repeat them. Of a session's lines those stay that another one said as well. Tested through
+`tests/purge/test_erase.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 
 from gitmem.document.document import Document
-from gitmem.document.entry import entry_ids
+from gitmem.document.entry import find_entries
 from gitmem.document.message import Op, Trailer
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
-from gitmem.purge.record import PurgeRecord, digest_of, sums_of
+from gitmem.purge.record import PurgeRecord, Replacer, digest_of, sums_of
 from gitmem.values import Value
 
 _SHORTEST = 16  # bytes of a line that is removed where others repeat it
@@ -25,6 +26,7 @@ _OF_ONE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of 
 _SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless another one changed them
 AUTHOR = re.compile(rb"(?m)^author ([^<\n]*) <([^>\n]*)> ([0-9]+) ")
 _SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
+_SAVED = re.compile(rb"(?m)^%s: %s$" % (Trailer.OP.value.encode(), Op.SAVE.value.encode()))
 _OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(one.value.encode() for one in (Trailer.OP, Op.PURGE, Op.INIT)))
 # Of a line, beside its words: what makes it an item, an entry's time, label, tags and id.
 _PLAIN = re.compile(r"^(?:[>*+ \t-]|[0-9]+[.)] )*(?:\[[0-9: -]+\] )?(?:\*\*[^*]+\*\*(?: #[^\s:]+)*: ?)?| \^[0-9a-z]+$")
@@ -72,25 +74,30 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
             known[key] = [datetime.fromisoformat(record.created).timestamp() for record in naming]
         return known[key]
 
-    theirs, texts = set[str](), set[bytes]()
+    theirs, others, texts = dict[str, bool](), set[str](), set[bytes]()
     for commit in walked:
         head, _, message = commit.raw.partition(b"\n\n")
         if not (who := AUTHOR.search(head)):
             continue
-        sessions = (session_key(one.decode("utf-8", "surrogateescape")) for one in _SESSION.findall(message))
+        sessions = [session_key(one.decode("utf-8", "surrogateescape")) for one in _SESSION.findall(message)]
         own = until(author_key(who[2].decode("utf-8", "surrogateescape")))
         if not any(int(who[3]) <= limit for limit in (*own, *chain.from_iterable(map(until, sessions)))):
+            others |= {commit.oid} if sessions or _SAVED.search(message) else set()
             continue
         if own:
             texts |= {who[2], b"%s <%s" % (who[1], who[2])}
         if not _OWN.search(message):
-            theirs.add(commit.oid)
-            texts |= _lines(message.split(b"\n%s" % b"Gitmem-")[0])
-    return _brought(git, walked, theirs, texts)
+            theirs[commit.oid] = bool(own)
+    return _brought(git, walked, theirs, others, texts)
 
 
-def _brought(git: Git, walked: Sequence[Written], theirs: Collection[str], texts: set[bytes]) -> Erased:
-    """Return what some commits were the first to bring."""
+def _brought(
+    git: Git, walked: Sequence[Written], theirs: Mapping[str, bool], saying: Collection[str], texts: set[bytes]
+) -> Erased:
+    """Return what some commits were the first to bring, each with whether its author is named, rather than its session.
+
+    What the commits `saying` say themselves stays, unless an author's lines are in it.
+    """
     first: dict[str, str] = {}
     made: dict[bytes, str] = {}
     for commit in walked:
@@ -102,21 +109,33 @@ def _brought(git: Git, walked: Sequence[Written], theirs: Collection[str], texts
     others_paths = {change.path for commit in plain for change in commit.changes}
     own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
     paths = frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
-    ids, seen, others = set[str](), set[str](), set[bytes]()
+    ids, seen, others, said, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
+    for commit in walked:
+        if commit.oid in theirs:
+            message = commit.raw.partition(b"\n\n")[2].split(b"\nGitmem-")[0]
+            (texts if theirs[commit.oid] else of_session).update(_lines(message))
     for change, data, before in contents(git, walked):
-        is_theirs = first[change.new] in theirs
-        if change.path.endswith(b".md"):
-            fresh = entry_ids(data.decode("utf-8", "replace")) - seen
-            seen |= fresh
-            ids |= fresh if is_theirs else set()
-            lines = _lines(data) - _lines(before) - others
-            if is_theirs:
-                texts |= lines
-            else:
-                others |= lines - texts
-        elif is_theirs and not change.path.endswith(b".jsonl"):
-            texts |= _lines(data) - _lines(before) - others
-    return Erased(frozenset(ids), paths, frozenset(texts), len(theirs))
+        commit_id, is_md = first[change.new], change.path.endswith(b".md")
+        lines = set() if change.path.endswith(b".jsonl") else _lines(data) - _lines(before) - others
+        text = data.decode("utf-8", "replace") if is_md else ""
+        entries = {one.entry.id: text[one.start : one.end] for one in find_entries(text)}
+        if commit_id in theirs:
+            ids |= entries.keys() - seen
+            (texts if theirs[commit_id] else of_session).update(lines)
+        elif is_md:
+            others |= lines - texts - of_session
+        if commit_id in saying:
+            said.update(*(_lines(one.encode()) for key, one in entries.items() if key not in ids))
+            said |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
+        seen |= entries.keys()
+    return Erased(frozenset(ids), paths, frozenset(texts | _unsaid(of_session, said)), len(theirs))
+
+
+def _unsaid(texts: Collection[bytes], said: Collection[bytes]) -> set[bytes]:
+    """Return the texts that, purged, would take nothing out of some lines."""
+    every = Replacer(texts)
+    held = b"\n".join(line for line in said if every.holds(line))
+    return {text for text in texts if not Replacer([text]).holds(held)}
 
 
 def _lines(data: bytes) -> set[bytes]:

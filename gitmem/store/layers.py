@@ -105,6 +105,14 @@ def paused_words(store: Store) -> str:
     return f"paused{until}; 'gitmem resume' records again" if end else ""
 
 
+def mode_words(store: Store, session: str) -> str:
+    """Return the words for a pause or for private sessions, "" while all goes into the project's memory."""
+    if not store.has_layers:
+        return ""
+    is_own = is_private(store, session, store.folder)
+    return paused_words(store) or "private: kept on this machine alone ('gitmem private off' ends it)" * is_own
+
+
 def pauses(store: Store) -> list[list[float]]:
     """Return when each pause began and ends, in seconds since 1970."""
     try:

@@ -37,6 +37,7 @@ from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
 from gitmem.tell.parts import Shown
 from gitmem.tell.start import start_parts, start_text
+from gitmem.tell.start_facts import PRIVATE_TITLE, TITLE
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
@@ -56,9 +57,10 @@ def show_home(view: View) -> dict[str, Any]:
         ahead.submit(others_changes, Store(store.root, store.context))
         view.facts, view.statuses  # noqa: B018
     learned = _learned(view)
-    pending = glance(store)
+    pending = () if view.for_others else glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
         shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
+    shown = [one for one in shown if not (view.for_others and one.title in {TITLE, PRIVATE_TITLE})]
     tokens = estimate_tokens(start_text(store, shown))
     needs = [one for one in _needs(view) if one["count"]]
     view.kept["waiting"] = (store.tip, sum(int(one["count"]) for one in needs))

@@ -206,7 +206,7 @@ def _parser() -> MarkdownIt:
 
 
 def export(store: Store, folder: str) -> int:
-    """Write the pages into a new or empty folder; return how many.
+    """Write the pages of this store alone into a new or empty folder, for others; return how many.
 
     Raises RefusedError if the folder holds something.
     """
@@ -217,7 +217,7 @@ def export(store: Store, folder: str) -> int:
         _write(folder, name, read_resource("templates", "web", name))
     for path, asked in _addresses(store, kept):
         try:
-            template, page = page_of(View(store, asked, kept), path)
+            template, page = page_of(View(store, asked, kept, for_others=True), path)
         except GitmemError:  # a file that is gone, or cannot be read
             continue
         name = _file(path, asked.get("after", ""))
@@ -237,7 +237,7 @@ def _addresses(store: Store, kept: PageCache) -> Iterator[tuple[str, dict[str, s
         asked = {"show": "all"} if name == "facts" else {}
         while True:
             yield name, dict(asked)
-            page = page_of(View(store, asked, kept), name)[1]
+            page = page_of(View(store, asked, kept, for_others=True), name)[1]
             for item in page.get(name, ()) if name in _PAGE_OF else ():
                 if _SAFE.fullmatch(item["id"]):
                     yield f"{_PAGE_OF[name]}/{item['id']}", {WHOLE: "1"}

@@ -119,7 +119,8 @@ def _named(root: str) -> str:
 class View:
     """A request: the store in its present state, the query of the address, and the cache between requests.
 
-    `zone` is the name of the time zone of the reader's browser, "" until that is known.
+    `zone` is the name of the time zone of the reader's browser, "" until that is known. A page `for_others` shows this
+    store alone: neither what is private nor the user's own rules.
     """
 
     store: Store
@@ -128,6 +129,7 @@ class View:
     here: ShownProject = field(default_factory=lambda: ShownProject("", ""))
     projects: Sequence[ShownProject] = ()
     zone: str = ""
+    for_others: bool = False
 
     def word(self, name: str) -> str:
         """Return the value of a query parameter, "" if it has none."""

@@ -4,6 +4,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -152,6 +153,22 @@ def test_a_store_that_cannot_be_written_is_a_problem(patient):
         assert patient.examine()["access"].level is Level.PROBLEM
     finally:
         os.chmod(patient.root, 0o700)
+
+
+def test_a_full_disk_is_a_problem_that_the_status_names(world, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    found = world.ran("doctor")
+    assert found.code == 1
+    assert f"The disk of {world.root} is full." in found.out
+    status = world.run("status").out
+    assert "recording   nothing; see below" in status
+    assert "is full." in status
+
+
+def test_hooks_that_the_environment_switches_off_are_named(world):
+    off = {"GITMEM_HOOKS": "off"}
+    assert "GITMEM_HOOKS=off is set here" in world.run("doctor", environ=off).out
+    assert "recording   nothing; see below" in world.run("status", environ=off).out
 
 
 def test_many_packs_are_worth_a_note_where_they_are_not_packed_by_themselves(patient):

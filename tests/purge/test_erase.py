@@ -167,6 +167,28 @@ def test_a_session_goes_with_its_transcript_and_no_other(world: World):
     world.sound()
 
 
+def test_what_another_session_said_as_well_stays_that_sessions(world: World):
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    said = "The harbour crane stands still on Fridays: ask Turku before noon"
+    cut = "The keeper of the lighthouse wants the re… and a call"
+    own = "A word of Zoe's that nobody else has said"
+    texts = {
+        "first": (said, cut),
+        "second": ("ask Turku before noon", "The keeper of the lighthouse wants the report", own),
+    }
+    for session, ones in texts.items():
+        for number, text in enumerate(ones):
+            token = f"{session}{number}".encode().ljust(16)[:16]
+            save(world.store, Save(make_id(1, token), moment, text, MemoryType.NOTE, session=session))
+    purge(world.store, plan_erasure(world.store, session="second"))
+    memory = (world.root / "memory.md").read_text()
+    assert said in memory
+    assert cut in memory
+    assert "wants the report" not in memory
+    assert not objects_with(world.root, own)
+    world.sound()
+
+
 @pytest.mark.slow
 def test_who_leaves_can_do_it_on_a_machine_of_their_own(team, remote: Path, bare_git: RunsGit):
     ada, ben, _ = team

@@ -110,6 +110,21 @@ def test_a_pause_is_said_where_recording_is(world, runner):
     assert sign_of_use(world.store, (), "", recorded=True).endswith("; recording")
 
 
+def test_private_mode_is_said_where_recording_is(world, runner):
+    assert json.loads(runner("status", "--json")[1])["private"] is False
+    runner("private", "on")
+    told = json.loads(runner("status", "--json")[1])
+    assert (told["private"], told["paused"]) == (True, False)
+    words = "private: kept on this machine alone ('gitmem private off' ends it)"
+    assert f"recording   {words}\n" in runner("status")[1]
+    assert f"Sessions are {words}." in runner("doctor")[1]
+    assert sign_of_use(world.store, (), "", "s-1", recorded=True).endswith(f"; {words}")
+    runner("private", "off")
+    layers.set_private(world.store, "s-1", on=True)
+    assert sign_of_use(world.store, (), "", "s-1", recorded=True).endswith(words)
+    assert sign_of_use(world.store, (), "", "s-2", recorded=True).endswith("; recording")
+
+
 def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(world):
     prompt = {"session_id": "later", "prompt": "Which account deploys the billing service to the staging cluster?"}
     assert help_for(world.store, PROMPT, prompt) == ""

@@ -21,10 +21,11 @@ from gitmem.learn.end import replay
 from gitmem.learn.extract import FoundFact
 from gitmem.learn.facts import learn_findings
 from gitmem.model.fact import FactKind
-from gitmem.record.save import save
+from gitmem.record.save import save, save_text
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts, read_headers
+from gitmem.store.layers import private_store
 from gitmem.store.remotes import REFS, add_remote
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
@@ -275,6 +276,19 @@ def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
         for address in {part.partition('"')[0] for part in text.split('href="')[1:]}:
             if not address.startswith("#"):
                 assert (page.parent / address).is_file(), (page, address)
+
+
+def test_an_export_has_nothing_private_and_none_of_the_user_s_own_rules(viewer, tmp_path):
+    """It is made to be passed on; the first page showed what the next session's start would."""
+    ours = viewer.add("The parser is written by hand.")
+    private = private_store(viewer.open(), make=True)
+    save_text(private, "The customer Zoe pays late.", MemoryType.DECISION, host="cli")
+    assert "Zoe" in viewer.get("/")
+    folder = tmp_path / "pages"
+    export(viewer.open(), str(folder))
+    pages = {page.name: page.read_text(encoding="utf-8") for page in folder.rglob("*.html")}
+    assert ours.description in pages["index.html"]
+    assert [name for name, text in pages.items() if "Zoe" in text] == []
 
 
 def test_no_session_of_another_s_commit_leads_an_export_out_of_its_folder(viewer, tmp_path, bare_git):

@@ -119,7 +119,7 @@ def _broken_hooks(
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
                 return Finding("host", Level.WARNING, message, remedy)
     if stop := stop or next(iter(stops), None):
-        remedy = f"{stop.remedy} Until then nothing of its sessions is recorded."
+        remedy = stop.remedy if stop.asked else f"{stop.remedy} Until then nothing of its sessions is recorded."
         return Finding("host", Level.WARNING, f"{stop.message}.", remedy, details)
     return None
 

@@ -247,7 +247,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
-        line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
+        line = "" if known else sign_of_use(store, ids, text, session, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # this also mirrors the agent's own memory

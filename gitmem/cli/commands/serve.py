@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitmem.mcp.server import DocumentServer
 
 
+_LEFT = "\nLeft out: private memories, your own of every project, transcripts."
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
@@ -73,10 +74,12 @@ def run_web(args: Args, app: App) -> None:
     if args.export is not None:
         folder = app.path(args.export)
         try:
-            pages = export(app.settled(), folder)
+            store = app.settled()
+            pages = export(store, folder)
         except OSError as error:
             raise NotFoundError(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
-        app.answer({"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
+        left = "" if store.is_private else _LEFT
+        app.answer({"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.{left}", OWN)
         return
     app.settled()
     token = make_token()

@@ -11,13 +11,14 @@ from gitmem.archive.summary import pending_archives
 from gitmem.cli.app import VECTORS, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
+from gitmem.health.access import ACCESS
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
-from gitmem.store.layers import paused_words
+from gitmem.store.layers import mode_words
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
 from gitmem.tell.usage_log import ASKED, read_notes
@@ -42,11 +43,10 @@ def run_status(args: Args, app: App) -> None:
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
-    paused = ""
-    if store.has_layers:
-        paused = paused_words(store)
-    more = _More(agents, off, *used, pending, _vectors(store), _models(store), paused, running(app.home()))
-    value = {**status._asdict(), **more._asdict(), "paused": bool(paused)}
+    mode = mode_words(store, app.session())
+    more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
+    value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
+    value["private"] = bool(value.pop("mode")) and not value["paused"]
     value |= {name: one._asdict() for name in ("vectors", "models") if (one := value[name])}
     value["running"] = [job._asdict() for job in more.running]
     value["knows"] = status.knows._asdict()
@@ -74,7 +74,7 @@ class _More(Value):
     pending: int
     vectors: Overview | None
     models: Spending | None
-    paused: str
+    mode: str
     running: list[Job]
 
 
@@ -118,7 +118,7 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", more.paused or _recording(status, more, unread=unread, read_only=app.read_only)),
+        ("recording", _recording(status, more, unread=unread, read_only=app.read_only)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
         ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
@@ -148,7 +148,7 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
         rows.append(("by hand", f"{few(status.edited)}: the next save commits this, or says why not"))
-    needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or more.off or not more.agents else set())
+    needed = {"review", "facts", "by hand"} | ({"recording"} if more.mode or more.off or not more.agents else set())
     lines = [
         app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
         for name, value in rows
@@ -161,8 +161,10 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
 def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: bool) -> str:
     if any(finding.check == "trusted" for finding in status.attention):
         return "nothing: this memory came from elsewhere; see below"
-    if read_only:
-        return "nothing, as the environment says; see below"
+    if read_only or any(finding.check == ACCESS for finding in status.attention):
+        return "nothing, as the environment says; see below" if read_only else "nothing; see below"
+    if more.mode:
+        return more.mode
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session on this machine yet"
     off = " ".join(more.off)
     if more.agents:

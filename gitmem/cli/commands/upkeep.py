@@ -19,6 +19,7 @@ from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
+from gitmem.history.sessions import named_session
 from gitmem.llm.protocol import Embedder
 from gitmem.llm.providers import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import read_resource
@@ -296,7 +297,7 @@ def run_forget(args: Args, app: App) -> None:
 def _erase(args: Args, app: App) -> None:
     store = app.settled()
     with Progress(app.err, "searching history"):
-        plan = plan_erasure(store, author=args.author or "", session=args.session or "")
+        plan = plan_erasure(store, author=args.author or "", session=named_session(store, args.session))
     _purge(args, app, store, plan, act="Forget?", nothing="Nothing was forgotten.", dry_run=args.dry_run)
 
 
