@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
@@ -28,7 +29,7 @@ from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
 from gitmem.record.exchanges import save_exchanges, turns_of
-from gitmem.record.read import boot_lines, clean_fields, cleaner, may_be_purged, redacted
+from gitmem.record.read import boot_lines, clean_fields, cleaner, forgotten, may_be_purged, redacted
 from gitmem.record.tally import Heard, note_missing, noting
 from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
@@ -194,17 +195,20 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     if started is None:
         return None
     records = read_records(path)
-    records = _without_purged(store, records) if may_be_purged(store, started) else records
+    records = _without_purged(store, session, records) if may_be_purged(store, started) else records
     lines = l1_lines(records, store.config.transcripts.tool_result_chars, cleaner(store))
-    return put(store, session, started, lines)
+    first = next(lines, None)
+    return None if first is None else put(store, session, started, chain([first], lines))
 
 
-def _without_purged(store: Store, records: Iterable[Record]) -> Iterator[Record]:
+def _without_purged(store: Store, session: str, records: Iterable[Record]) -> Iterator[Record]:
     """Yield the records of a transcript without what was purged since the request before each."""
     asked = None
     for part in records:
         is_request = part.role is Role.USER and not (part.injected or part.sidechain)
         asked = part.at if asked is None or is_request else asked
+        if forgotten(store, session, asked):
+            continue
         clean = cleaner(store, asked)
         words = tuple(clean_fields(word, clean, "text", "about") for word in part.words)
         yield part._replace(text=clean(part.text), input=change_strings(part.input, clean), words=words)

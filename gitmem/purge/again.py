@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from gitmem.document.ids import PURGED
+from gitmem.purge.erased import is_named, session_key
 from gitmem.purge.record import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import followed, read_records, read_state, state_file
 from gitmem.purge.rewrite import by_others
@@ -18,11 +19,20 @@ from gitmem.store.store import Store
 
 def without_purged(store: Store, text: str, said: datetime) -> str:
     """Return a text without what was purged since it was `said`; the work for other machines' purges is bounded."""
+    return _purges_of(store).clean(text, said)
+
+
+def is_forgotten(store: Store, session: str, said: datetime) -> bool:
+    """Return whether a session was forgotten since something was `said` in it."""
+    return _purges_of(store).forget(session, said)
+
+
+def _purges_of(store: Store) -> _Purges:
     try:
         changed = os.stat(state_file(store.private)).st_mtime_ns
     except OSError:
         changed = 0
-    return _purges(store, tuple(sorted(store.names(PURGED))), changed).clean(text, said)
+    return _purges(store, tuple(sorted(store.names(PURGED))), changed)
 
 
 class _Purges:
@@ -31,8 +41,9 @@ class _Purges:
     def __init__(self, store: Store) -> None:
         self._store, agreed = store, {*read_state(store.private).agreed}
         records = followed(store, read_records(store, filter(None, [store.tip]))[0])
-        self._made = {record: datetime.fromisoformat(record.created) for record in records if record.prints}
+        self._made = {record: datetime.fromisoformat(record.created) for record in records}
         self._seeker = Seeker([*self._made], limited={record.key for record in self._made} - agreed)
+        self._named: dict[tuple[str, str], bool] = {}
         self._trusted = {record: True for record in self._made if record.key in agreed}
 
     def clean(self, text: str, said: datetime) -> str:
@@ -44,6 +55,16 @@ class _Purges:
         met = (self._seeker.found[one.key] for one in since if self._seeker.found[one.key] and self._is_trusted(one))
         clean = _replacer(frozenset[bytes]().union(*met)).clean(data)
         return text if clean == data else clean.decode("utf-8", "replace")
+
+    def forget(self, session: str, said: datetime) -> bool:
+        since = (record for record, made in self._made.items() if record.whose and made >= said.astimezone(UTC))
+        return any(self._names(record, session) and self._is_trusted(record) for record in since)
+
+    def _names(self, record: PurgeRecord, session: str) -> bool:
+        named = self._named.get((record.key, session))
+        if named is None:
+            named = self._named[record.key, session] = is_named(record, session_key(session))
+        return named
 
     def _is_trusted(self, record: PurgeRecord) -> bool:
         """Return whether the user, or a machine of theirs, made or accepted a record."""

@@ -51,7 +51,7 @@ class Erased(Value):
     commits: int = 0
 
 
-def _is_named(record: PurgeRecord, key: bytes) -> bool:
+def is_named(record: PurgeRecord, key: bytes) -> bool:
     """Return whether a record names the author or session with this key."""
     sums = sums_of(key)
     alike = [one for one in record.whose if (one.length, one.sums) == (len(key), sums)]
@@ -70,7 +70,7 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
 
     def until(key: bytes) -> list[float]:
         if key not in known:
-            naming = [record for record in named if _is_named(record, key)]
+            naming = [record for record in named if is_named(record, key)]
             known[key] = [datetime.fromisoformat(record.created).timestamp() for record in naming]
         return known[key]
 

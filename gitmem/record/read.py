@@ -169,6 +169,15 @@ def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
     return lambda text: without_purged(store, redact(text, allow=allow).text, said)
 
 
+def forgotten(store: Store, session: str, said: datetime) -> bool:
+    """Return whether a session was forgotten for good since something was `said` in it."""
+    if not may_be_purged(store, said):
+        return False
+    from gitmem.purge.again import is_forgotten
+
+    return is_forgotten(store, session, said)
+
+
 def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
     """Return a value with these fields cleaned, each a text or texts."""
     given = {name: getattr(value, name) for name in names}
@@ -180,8 +189,11 @@ def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> A
 def redacted(turn: Turn, store: Store) -> Turn:
     """Return a turn without secrets and what was purged since it began, with its part of the project.
 
-    Call it before texts are shortened, which could cut off a secret's end.
+    Nothing is left of a turn whose session was forgotten since. Call it before texts are shortened, which could cut off
+    a secret's end.
     """
+    if forgotten(store, turn.session, turn.started):
+        return Turn(turn.session, turn.host, turn.key, turn.started, turn.ended, closed=turn.closed)
     clean, names = cleaner(store, turn.started), ("command", "error", "fixed_by", "meanwhile")
     failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
     runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)

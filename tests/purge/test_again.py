@@ -192,3 +192,22 @@ def test_words_that_were_said_since_cost_no_search(world: World, git_starts: lis
     assert cleaner(world.store, before)(f'"{PHRASE}"') == '"(purged)"'
     assert cleaner(world.reopen(), world.clock() + timedelta(days=3))(PHRASE) == PHRASE
     assert git_starts == []
+
+
+def test_a_session_that_is_forgotten_while_it_runs(hooked: Hooked) -> None:
+    hooked.run("config", "transcripts.enabled", "true")
+    hooked.begin("one")
+    hooked.prompt(ASKED)
+    hooked.answer("It is written down for all of us, in the file of notes that you named.")
+    hooked.run("status")
+    hooked.prompt("Go on with the parser of dates, which we began last week.")
+    assert "urged" in hooked.run("forget", "--session", "one", "--yes")
+    hooked.answer("It reads dates now, in the ISO form and in the German one.")
+    hooked.end()
+    hooked.run("import", str(hooked.transcript))
+    root = hooked.project / ".gitmem"
+    assert objects_with(root, PHRASE, "parser of dates") == files_with(root, PHRASE) == []
+    hooked.prompt("Which form has the calendar of the shop, and who looks after it?")
+    hooked.answer("It has the ISO form.")
+    hooked.end()
+    assert "calendar of the shop" in hooked.run("show", f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
