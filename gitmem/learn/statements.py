@@ -115,9 +115,11 @@ def own_words(prompt: str) -> str:
         return task
     # Behind a line break the user goes on after a sentence; after a heading, a question or a hint stands a text to be
     # worked on.
-    if gap > 1 and not _goes_on(own[0]):
+    if gap > 1 and not _goes_on(own[0]) and not _is_order_before_label(own[0], own[1]):
         return own[0]
-    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _is_sentence(own[gap - 1]))
+    behind = next((line for line in own[gap:] if line.strip()), "")
+    goes_on = gap and (_is_sentence(own[gap - 1]) or _is_order_before_label(own[gap - 1], behind))
+    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not goes_on)
     return "\n".join(own[:gap] if is_paste else own)
 
 
@@ -130,6 +132,15 @@ def _goes_on(line: str) -> bool:
 def _is_sentence(line: str) -> bool:
     """Return whether a line ends in a full stop, or as an order in a language that marks it there."""
     return bool(_IS_SENTENCE.search(line) or phrases("ending").search(line))
+
+
+def _is_order_before_label(line: str, behind: str) -> bool:
+    """Return whether a line orders work, and names no text, and the one behind it begins with a label of a statement.
+
+    "Add a login page" may do without a full stop: whoever pastes a text below it has it worked on, and says so.
+    """
+    order = matcher("tasks.tsv", "orders").match(line.strip())
+    return order is not None and not line.rstrip().endswith((":", "?")) and not _POINTS.search(line) and _label(behind)
 
 
 def _task_before_text(line: str) -> str:

@@ -244,3 +244,18 @@ def test_a_statement_behind_another_request_counts():
 def test_the_reason_in_the_next_sentence_is_part_of_a_statement(said, text):
     (statement,) = statements_of(said)
     assert statement.text.rstrip(".") == text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "stated"),
+    [
+        ("Add a login page\n\nDecision: sessions live in cookies", ["sessions live in cookies"]),
+        ("fix the export\nRule: exports are UTF-8", ["exports are UTF-8"]),
+        ("Fix this ticket\n\nDecision: we keep the old form", []),
+        ("Update the changelog with:\nDecision: we keep the old form", []),
+        ("Add the mail to the docs\n\nHi all,\nDecision: we keep the old form", []),
+        ("Look at the minutes\nDecision: we keep the old form", []),
+    ],
+)
+def test_an_order_without_a_full_stop_goes_on_with_a_label(prompt, stated):
+    assert [one.text for one in statements_of(prompt)] == stated
