@@ -21,7 +21,8 @@ MODULES = {
     "gitmem.record.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.model.transcript"},
     "gitmem.tell.start": CLASSES | {"datetime", "typing"},
     "gitmem.tell.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
-    "gitmem.tell.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.tell.prompt": CLASSES
+    | {"datetime", "difflib", "gitmem.history.origin", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},

@@ -247,6 +247,7 @@ _MOST_FRESH = 200  # changed files that a prompt reads itself
 # Changed files for which the texts are written anew in the background: the more, the longer that takes.
 _LEAST_WORN, _WORN_BYTES = 10, 250_000
 _SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and the most bytes read there
+_NEWEST_BYTES = 8_000_000  # of the file, where the newest lines of a common word are looked for
 _SAMPLED = 32  # of so many bytes one is read
 
 
@@ -284,12 +285,13 @@ class Texts:
         return self._by_key(sorted(lines), literals)
 
     def newest(self, literal: str, most: int) -> Lines:
-        """Return the last lines that have a literal, `most` of them, by key."""
-        return self._by_key(sorted(self._lines(literal.encode(), most)), [literal])
+        """Return the last lines that have a literal, at most `most` of them, by key."""
+        since = max(self.size - _NEWEST_BYTES, 0)
+        return self._by_key(sorted(self._lines(literal.encode(), most, since)), [literal])
 
-    def _lines(self, literal: bytes, most: int) -> Iterator[tuple[int, str]]:
+    def _lines(self, literal: bytes, most: int, since: int = 0) -> Iterator[tuple[int, str]]:
         end = self.size
-        while most and (at := self._data.rfind(literal, 0, end)) >= 0:
+        while most and (at := self._data.rfind(literal, since, end)) >= 0:
             start = end = self._data.rfind(b"\n", 0, at) + 1
             stop = self._data.find(b"\n", at)
             yield start, self._data[start : min(stop, start + 4 * LONGEST_LINE)].decode("utf-8", "replace")
@@ -344,7 +346,7 @@ def _came(store: Store, state: bytes, days: Sequence[str]) -> list[str] | None:
         since, *known = json.loads(state)
         if known != [*days] or not re.fullmatch("[0-9a-f]{40,64}", since):  # git is asked about it
             return None
-        changes = store.repository.changes(since, store.tip or since)
+        changes = () if since == store.tip else store.repository.changes(since, store.tip or since)
     except (ValueError, TypeError, GitmemError):  # a purge took the commit away
         return None
     paths = (change.path for change in changes if change.new)

@@ -206,7 +206,7 @@ def _in_texts(
 
     def scan(part: list[str]) -> Lines:
         rare = [literal for literal in part if rarity.estimate(literal) <= HURRIED_BUDGET]
-        found = texts.scan(rare, make_rg(store.context)) if rare else {}
+        found = texts.scan(rare, make_rg(store.context) if texts.size > FEW_BYTES else None) if rare else {}
         for literal in part:
             if literal not in rare:
                 add_lines(found, texts.newest(literal, _NEWEST))

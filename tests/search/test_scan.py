@@ -42,6 +42,7 @@ def asked(shelf, query, **options):
 def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_rg):
     if with_rg and make_rg(large.store.context) is None:
         pytest.skip("rg is not installed")
+    monkeypatch.setattr(sources, "FEW_BYTES", 0)  # of larger texts `rg` is asked
     if not with_rg:
         monkeypatch.setattr("gitmem.search.sources.make_rg", lambda context: None)
     monkeypatch.setattr(sources, "list_paths", None)
@@ -90,6 +91,18 @@ def test_the_texts_are_written_anew_once_many_files_have_changed(large, monkeypa
     assert scan.open_texts(large.store, []).are_worn
     keep(large)
     assert b"the okapi" in path.read_bytes()
+
+
+def test_texts_of_the_newest_commit_ask_git_nothing(large, monkeypatch):
+    monkeypatch.setattr("gitmem.git.repository.Repository.changes", None)
+    assert scan.open_texts(large.store, []).sample()
+
+
+def test_of_a_common_word_the_lines_near_the_end_are_read(large, monkeypatch):
+    texts = scan.open_texts(large.store, [])
+    assert len(texts.newest("common", 150)) == 150
+    monkeypatch.setattr(scan, "_NEWEST_BYTES", 2_000)
+    assert 0 < len(texts.newest("common", 150)) < 60
 
 
 def test_texts_older_than_too_many_changes_are_not_used(large, monkeypatch):
