@@ -210,7 +210,8 @@ _NEXT = (
 )
 _FIELD = r"&(?:amp;)?[A-Za-z_][\w.-]{0,60}="  # of a form, whose first one a `=` precedes
 _MORE, _MORE_OF_FORM = (
-    rf"(?:(?!{_NEXT}{more})(?:[&;,|<>]{{1,4}}+|[\"'`](?=[A-Za-z0-9])){_RUN})++" for more in ("", f"|{_FIELD}")
+    rf"(?:(?!{_NEXT}{field})(?:[&;,|<>]{{1,4}}+|[\"'`](?=[A-Za-z0-9])){_RUN}{end})++"
+    for field, end in (("", r"|&{1,4}(?=[\s,.)]|$)"), (f"|{_FIELD}", ""))
 )
 _LINK = r"\]\((?:\.{0,2}/|#|https?:)"  # the middle of `[return the secret to frontend](../sessions/a.md)`
 
@@ -237,7 +238,7 @@ def _judged(text: str, start: int, kind: str, *, literal: bool, in_query: bool =
     if kind == "password" and not opening and not in_query and bare == run[0]:
         form = _MORE_OF_FORM if text[start - 1] == "=" else _MORE
         more = compiled(form).match(text, run.end(), start + MAX_VALUE)
-        if more and (is_secret(bare, kind) or is_secret(bare + more[0], kind)):
+        if more and (is_secret(bare, kind) or ("(" not in bare and is_secret(bare + more[0], kind))):
             bare += more[0]
     value = bare if literal else _trimmed(bare)
     if not is_secret(value, kind):

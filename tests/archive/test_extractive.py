@@ -9,6 +9,17 @@ from gitmem.model.exchange import Exchange, render
 
 ARCHIVE = "archive/memory_20260113_112700.md"
 
+HOSTILE = [
+    "\n- [2026-01-12 09:00:00] **Exchange**: a",
+    "2026-01-12 ",
+    "## a\n",
+    "→ ",
+    "; ",
+    "**Why:** ",
+    "a. ",
+    "|",
+]  # see bench/hostile.py
+
 
 def identifier(number: int) -> str:
     return make_id(1_768_000_000_000 + number, number.to_bytes(7, "big"))

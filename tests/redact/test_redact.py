@@ -88,6 +88,7 @@ def test_only_the_value_goes():
     "before, after", [("비밀번호는 ", "야"), ("password: ", " for all"), ("DB_PASSWORD=", "\nX=1")]
 )
 def test_a_password_is_gone_to_its_end(secret, before, after):
+    assert redact("비밀번호: " + secret + "&").text == "비밀번호: [REDACTED:password]"
     assert redact(before + secret + after).text == f"{before}[REDACTED:password]{after}"
 
 
@@ -105,6 +106,11 @@ def test_a_password_is_gone_to_its_end(secret, before, after):
 )
 def test_a_password_ends_where_the_next_field_or_tag_begins(before, after):
     assert redact(f"{before}hunter2x{after}").text == f"{before}[REDACTED:password]{after}"
+
+
+def test_quotes_of_a_call_do_not_make_it_a_password():
+    code = "pwd = (self.password.encode('utf-8') if known else b'')"
+    assert redact(code).text == code
 
 
 def test_a_finding_says_where_in_the_original_and_never_what():
