@@ -247,7 +247,7 @@ def test_the_reason_in_the_next_sentence_is_part_of_a_statement(said, text):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "stated"),
+    "prompt, stated",
     [
         ("Add a login page\n\nDecision: sessions live in cookies", ["sessions live in cookies"]),
         ("fix the export\nRule: exports are UTF-8", ["exports are UTF-8"]),

@@ -514,3 +514,7 @@ def test_what_a_command_prints_is_no_word_of_the_user():
         line(3, "user", [{"type": "tool_result", "tool_use_id": "t1", "content": said}], "s-1", 1),
     ]
     assert [turn.words for turn in fold(hook_events(records(rows), UTC))] == [()]
+
+
+def test_a_prompt_that_begins_with_what_is_private_is_the_user_s():
+    assert words_in("<private>the merger</private> Decision: we publish in January").kind is WordKind.PROMPT
