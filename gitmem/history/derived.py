@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 
 from gitmem.document.document import Document
@@ -14,8 +13,6 @@ from gitmem.model.pattern import parse_pattern, render_pattern, unseen
 from gitmem.model.request import classify
 
 Changes = dict[str, bytes | None]
-
-_TITLE = re.compile(r"\[(.*)\]\([^()\s]*\) [0-9a-z]+$")
 
 
 def without_exchanges(path: str, data: bytes, gone: Collection[str]) -> Changes:
@@ -32,7 +29,7 @@ def _episode(path: str, data: bytes, gone: Collection[str]) -> Changes:
     if not left:
         return {path: None}
     links = tuple(line for line in episode.links if line.rpartition(" ")[2] not in gone)
-    titles = [title[1] for line in links if (title := _TITLE.search(line))]
+    titles = [title for line in links if (title := line.partition("[")[2].rpartition("](")[0])]
     task = titles[0].partition(" \u2192 ")[0] if titles else episode.task
     again = Episode(  # nothing says which of its other parts were of the exchanges that are gone
         **{name: getattr(episode, name) for name in ("id", "session", "host", "created", "ended", "scope")},
