@@ -74,9 +74,9 @@ def named_session(store: Store, prefix: str | None) -> str:
 
     Raises NotFoundError if several begin so.
     """
-    every = {record.session for record in records(store) if record.session}
     begins = (prefix or "").removeprefix("#")
-    if not begins or not any(one.startswith(begins) for one in every):
+    every = {record.session for record in records(store) if record.session} if begins else set()
+    if not any(one.startswith(begins) for one in every):
         return prefix or ""
     return find_named(begins, ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
 

@@ -106,7 +106,7 @@ def hotspot_lines(
     often = _most_named((files for _, files in commits), there)
     fixes = (files for subject, files in commits if _FIX.match(subject))
     fixed = _most_named(fixes, there)
-    broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
+    broken = sorted(((number, file) for file, number in errors.items() if number >= _OFTEN), reverse=True)
     return [
         *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
         *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),

@@ -99,21 +99,16 @@ def _brought(
     What the commits `saying` say themselves stays, unless an author's lines are in it.
     """
     first: dict[str, str] = {}
-    made: dict[bytes, str] = {}
     for commit in walked:
         for change in commit.changes:
             first.setdefault(change.new, commit.oid)
-            if not change.old:
-                made.setdefault(change.path, commit.oid)
-    plain = (one for one in walked if one.oid not in theirs and len(one.parents) <= 1)
-    others_paths = {change.path for commit in plain for change in commit.changes}
-    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
-    paths = frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
     ids, seen, others, said, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
     for commit in walked:
+        message = _lines(commit.raw.partition(b"\n\n")[2].split(b"\nGitmem-")[0])
         if commit.oid in theirs:
-            message = commit.raw.partition(b"\n\n")[2].split(b"\nGitmem-")[0]
-            (texts if theirs[commit.oid] else of_session).update(_lines(message))
+            (texts if theirs[commit.oid] else of_session).update(message)
+        elif commit.oid in saying:
+            said |= message
     for change, data, before in contents(git, walked):
         commit_id, is_md = first[change.new], change.path.endswith(b".md")
         lines = set() if change.path.endswith(b".jsonl") else _lines(data) - _lines(before) - others
@@ -128,7 +123,20 @@ def _brought(
             said.update(*(_lines(one.encode()) for key, one in entries.items() if key not in ids))
             said |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
         seen |= entries.keys()
-    return Erased(frozenset(ids), paths, frozenset(texts | _unsaid(of_session, said)), len(theirs))
+    return Erased(frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, said)), len(theirs))
+
+
+def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[bytes]:
+    """Return the files that some commits made and that are of one author, or that no other commit changed."""
+    made: dict[bytes, str] = {}
+    for commit in walked:
+        for change in commit.changes:
+            if not change.old:
+                made.setdefault(change.path, commit.oid)
+    plain = (one for one in walked if one.oid not in theirs and len(one.parents) <= 1)
+    others_paths = {change.path for commit in plain for change in commit.changes}
+    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
+    return frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
 
 
 def _unsaid(texts: Collection[bytes], said: Collection[bytes]) -> set[bytes]:

@@ -97,6 +97,7 @@ _WORK = 2**14  # scrypt: 16 MB and some 40 ms a digest
 _SALT_BYTES = 16
 _DIGEST_BYTES = 32
 _NAME_DIGITS = 4
+_LINKED = re.compile(rb"\b(?:concepts|episodes|facts|patterns)/[^\s()\[\]\"'`\\]{1,300}?\.md\b")
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
@@ -193,6 +194,8 @@ class Replacer:
         if self._any and self._any.search(data):
             document = Document.parse(data)
             data = document.with_body(remove_entries(document.body, self._ids)).render()
+        if any(form in data for form in self._forms):
+            data = _LINKED.sub(self._clean_link, data)
         for form in self._forms:
             if form in data:
                 self.met.add(form)
@@ -201,6 +204,11 @@ class Replacer:
             for text in self.texts:
                 data = _without_parts(data, text)
         return data
+
+    def _clean_link(self, link: re.Match[bytes]) -> bytes:
+        """Return the name that the file has now to which a link leads."""
+        self.met.update(form for form in self._forms if form in link[0])
+        return self.clean_path(link[0])
 
     def holds(self, data: bytes) -> bool:
         """Return whether a content contains one of the texts."""

@@ -30,6 +30,7 @@ from gitmem.git.packing import (
     stash_again,
     stashed,
 )
+from gitmem.git.process import Git
 from gitmem.git.repository import RefMoves, blob_id, move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
@@ -90,6 +91,10 @@ def clean_commits(
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     asked = {record.key: record for record in records if record.key not in state.agreed}
     untrusted = by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
+    full = partial(history, git, tips, ())
+    for key in [key for key, record in asked.items() if key in untrusted and not seeker.found[key]]:
+        if not (_concerns(git, walked, asked[key]) and (not clean or _concerns(git, full(), asked[key]))):
+            del untrusted[key]
     untrusted |= dict.fromkeys(seeker.gave_up, "the search for its texts takes too long")
     found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in untrusted}
     waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
@@ -98,7 +103,7 @@ def clean_commits(
     erasing = [record for record in records if record.key in left]
     erased = find_erased(git, walked, erasing)
     if clean and erased != Erased():
-        erased = find_erased(git, history(git, tips, ()), erasing)
+        erased = find_erased(git, full(), erasing)
     texts = erased.texts.union(*(seeker.found[key] for key in left))
     commits: dict[str, str] = {}
     if texts or erased.ids or erased.paths:
@@ -111,6 +116,12 @@ def clean_commits(
     if after != state:
         write_state(store.private, after)
     return CleanedHistory(commits, texts, left, removed)
+
+
+def _concerns(git: Git, walked: Sequence[Written], record: PurgeRecord) -> bool:
+    """Return whether some commits have anything of a record's authors and sessions; a part says so too often."""
+    erased = find_erased(git, walked, [record])
+    return bool(erased.paths or find(git, walked, Replacer(erased.texts, erased.ids)))
 
 
 def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:

@@ -129,7 +129,8 @@ def clone_store(
 
 
 def _taken(store: Store, url: str) -> GitmemError:
-    remedy = f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two."
+    joins = f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync --accept other-project'"
+    remedy = f"{joins} make one memory of the two, for good."
     if any(remote.url == url for remote in remotes(store)):
         remedy = "It is a clone of that memory: 'gitmem sync' fetches what is new."
     return GitmemError(f"This project has a store already, at {store.root}.", remedy)

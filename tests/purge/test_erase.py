@@ -167,6 +167,21 @@ def test_a_session_goes_with_its_transcript_and_no_other(world: World):
     world.sound()
 
 
+def test_a_machine_that_never_had_it_is_not_asked(world: World, remote: Path, machine):
+    first = machine("first")
+    for session, text in (("one-of-them", "Said in the one"), ("the-other-one", "Said in the other")):
+        save(first.store, first.event(f"{text}, word for word", session=session))
+    first.sync()
+    purge(first.store, plan_erasure(first.store, session="one-of-them"))
+    first.sync()
+    new = machine("second")
+    new.sync()
+    assert waiting_purges(new.store) == []
+    new.sync()
+    assert new.tip == first.tip
+    assert "Said in the other" in new.read("memory.md")
+
+
 def test_what_another_session_said_as_well_stays_that_sessions(world: World):
     moment = datetime(2026, 11, 20, tzinfo=UTC)
     said = "The harbour crane stands still on Fridays: ask Turku before noon"

@@ -57,6 +57,17 @@ def test_every_place_of_a_store_is_reached(world: World):
     assert not plan_purge(world.store, SECRET).needed
 
 
+def test_a_link_leads_to_the_file_that_the_purge_renamed(world: World):
+    name = "patterns/bugs/b4f7k2m9q0w-{}.md"
+    world.commit({name.format("hunter2-staging"): OTHER, "sessions/a.md": b"x"})
+    world.commit({"sessions/a.md": f"- error: [It]({f'../{name}'.format('hunter2-staging')})\n".encode()})
+    purge(world.store, SECRET)
+    (path,) = (world.root / "patterns/bugs").iterdir()
+    assert path.name.startswith("b4f7k2m9q0w-purged-")
+    assert f"](../patterns/bugs/{path.name})" in (world.root / "sessions/a.md").read_text()
+    _nowhere(world, "hunter2-staging")
+
+
 def test_what_only_git_still_holds_is_purged_too(world: World):
     world.commit({"knowledge/b.md": f"It is {SECRET}.\n".encode()})
     world.git("reset", "-q", "--hard", "HEAD~1")

@@ -11,6 +11,7 @@ from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
+from gitmem.history.sessions import named_session
 from gitmem.learn.concepts import find_concept, merge, split
 from gitmem.learn.lessons import known_knowledge, learn_project
 from gitmem.model.concept import Concept
@@ -200,7 +201,8 @@ def run_guide(args: Args, app: App) -> None:
     task, error = " ".join(args.task), app.read_output(args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
-    guidance = guide(app.settled(), task, error=error, session=args.session)
+    store = app.settled()
+    guidance = guide(store, task, error=error, session=named_session(store, args.session))
     value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
     aside = "" if guidance.lines else "No memory clearly matches."
     app.answer(value, plain(as_text(guidance, user=not app.for_agent())), "guide", aside=(aside,))

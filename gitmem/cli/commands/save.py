@@ -6,6 +6,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import MAX_TEXT, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
+from gitmem.history.sessions import named_session
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import save_text
 from gitmem.store.layers import store_for_session
@@ -21,10 +22,12 @@ def run_save(args: Args, app: App) -> None:
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = finish_purge(store_for_session(app.open(), args.session or app.session()))
+    store = app.open()
+    session = named_session(store, args.session) or app.session()
+    store = finish_purge(store_for_session(store, session))
     kind = MemoryType(args.type)
     with disk_errors("Nothing was saved"), app.waiting():
-        saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")
+        saved = save_text(store, text, kind, tags, session=session, host="cli")
     app.notices(saved.notices)
     value = {"id": saved.id, "commit": saved.commit, "type": args.type}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
