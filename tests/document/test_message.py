@@ -39,6 +39,27 @@ def test_operations_and_trailers_are_those_of_the_format_page():
     assert set(re.findall(r"`(Gitmem-(?!Op`)\w+)`", page)) == {t.value for t in Trailer} - {Trailer.OP.value}
 
 
+@pytest.mark.parametrize(
+    "text, length, line",
+    [
+        ("short", 72, "short"),
+        ("  a \n\t b\u2028c\0d  ", 72, "a b c d"),
+        ("x" * 72, 72, "x" * 72),
+        ("x" * 73, 72, "x" * 71 + "…"),
+        ("one two three", 10, "one two…"),
+        ("one two three", 12, "one two…"),
+        ("one, two; three", 10, "one, two…"),
+        ("a incomprehensibilities", 10, "a incompr…"),
+        ("......... x", 5, "…"),
+        ("\ud800", 72, "?"),
+        ("한글 문장입니다", 5, "한글 문…"),
+        ("ab", 1, "…"),
+    ],
+)
+def test_one_line(text, length, line):
+    assert one_line(text, length) == line
+
+
 @given(TEXTS, st.integers(1, 80))
 def test_one_line_is_one_short_line(text, length):
     line = one_line(text, length)
@@ -48,6 +69,24 @@ def test_one_line_is_one_short_line(text, length):
     assert not any(c < " " or "\x7f" <= c <= "\x9f" for c in line)
     assert line.encode().decode() == line
     assert one_line(line, length) == line
+
+
+@pytest.mark.parametrize(
+    "subject, line",
+    [
+        ("", "(no subject)"),
+        ("\0 \n", "(no subject)"),
+        ("#", "(no subject)"),
+        ("--- #", "(no subject)"),
+        ("#123 fix", "123 fix"),
+        ("--- a/memory.md", "a/memory.md"),
+        ("-1 is no size", "-1 is no size"),
+        ("-- x", "-- x"),
+    ],
+)
+def test_a_message_without_trailers_is_its_subject(subject, line):
+    assert Message(subject, ()).render() == f"{line}\n"
+    assert Message(subject, ((Trailer.HOST.value, " \0\n"),)).render() == f"{line}\n"
 
 
 @settings(max_examples=60)
@@ -65,3 +104,18 @@ def test_git_reads_the_trailers_that_were_given_and_no_others(parse, subject, tr
     first, *rest = message.split("\n")
     assert 0 < len(first) <= SUBJECT_LENGTH
     assert rest[0] == ""
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_commit_keeps_its_subject_and_trailers_even_when_it_is_amended(hostile, bare_git, tmp_path):
+    bare_git(tmp_path, "init", "-q")
+    message = Message(hostile, (OP, (Trailer.SESSION.value, hostile))).render()
+    (tmp_path / "message").write_bytes(message.encode())
+    bare_git(tmp_path, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-F", "message")
+    asked = "%s%x00%(trailers:only,unfold,key=Gitmem-Op,valueonly,separator=%x2C)"
+    before = bare_git(tmp_path, "log", "-1", f"--format={asked}")
+    assert before == f"{message.partition(chr(10))[0]}\0save"
+    bare_git(tmp_path, "commit", "-q", "--amend", "--allow-empty", "--cleanup=strip", env={"GIT_EDITOR": ":"})
+    assert bare_git(tmp_path, "log", "-1", f"--format={asked}") == before
+    assert bare_git(tmp_path, "log", "-1", "--format=%B") == message.strip()

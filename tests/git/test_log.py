@@ -12,6 +12,38 @@ def when(seconds: int) -> datetime:
     return datetime.fromtimestamp(1_700_000_000 + seconds, UTC)
 
 
+def test_times_and_trailers_of_a_commit(git, commit):
+    commit("Save\n\nGitmem-Op: save\nGitmem-Entry: a\nGitmem-Entry: b\n", at=60, committed=90)
+    (found,) = log(git, "HEAD")
+    assert (found.authored, found.committed, found.authored.utcoffset()) == (when(60), when(90), timedelta(hours=9))
+    assert (found.values("gitmem-entry"), found.value("Gitmem-Session")) == (("a", "b"), None)
+
+
+@pytest.mark.parametrize(
+    "message, subject, trailers",
+    [
+        ("one\ntwo \x1b[31m\n\nA-Key: b: c = d\n", "one two \x1b[31m", (("A-Key", "b: c = d"),)),
+        ("subject\n\nA-Key: folded\n over lines\n", "subject", (("A-Key", "folded over lines"),)),
+        ("subject\n\nGitmem-Op: save\n\nlast paragraph of words\n", "subject", ()),
+        ("Gitmem-Op: save\n", "Gitmem-Op: save", ()),
+        ("\n", "", ()),
+        ("subject\n\nA-Key:\n", "subject", (("A-Key", ""),)),
+        ("subject\r\n\r\nA-Key: x\r\n", "subject", (("A-Key", "x"),)),
+    ],
+)
+def test_message_cannot_pass_for_another_field(
+    git, commit, message: str, subject: str, trailers: tuple[tuple[str, str], ...]
+):
+    commit("before")
+    commit(message)
+    commit("after")
+
+    found = log(git, "HEAD")
+
+    assert [c.subject.strip() for c in found] == ["after", subject, "before"]
+    assert found[1].trailers == trailers
+
+
 def raw_commit(bare_git, store, author: bytes, message: bytes) -> str:
     tree = bare_git(store, "rev-parse", "HEAD^{tree}").encode()
     content = b"tree %s\nauthor %s\ncommitter %s\n\n%s" % (tree, author, author, message)

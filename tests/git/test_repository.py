@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitFailedError, UnfinishedError
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.git import objects as trees
 from gitmem.git.layout import find_layout
 from gitmem.git.objects import Objects, most_files, read_objects
 from gitmem.git.process import Git
-from gitmem.git.repository import Repository, is_object_id
+from gitmem.git.repository import Repository, TreeEntry, blob_id, is_object_id
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 from tests.property.hostile import Objects as Written
@@ -74,6 +74,29 @@ def _fails(bare_git, folder: Path, *args: str) -> None:
         bare_git(folder, *args)
 
 
+@pytest.mark.parametrize(
+    "command, words, remedy",
+    [
+        (("merge", "other"), "A merge", "git merge --abort"),
+        (("rebase", "other"), "A rebase", "git rebase --abort"),
+        (("rebase", "--apply", "other"), "A rebase", "git rebase --abort"),
+        (("cherry-pick", "other"), "A cherry-pick", "git cherry-pick --abort"),
+        (("revert", "other~1"), "A revert", "git revert --abort"),
+        (("am", "../patch"), "'git am'", "git am --abort"),
+    ],
+)
+def test_an_operation_that_waits_for_the_user(folder, save, bare_git, environ, *, command, words, remedy):
+    repository = Repository(find_layout(str(folder)), environ)
+    _conflict(folder, save, bare_git)
+    (folder.parent / "patch").write_text(bare_git(folder, "format-patch", "--stdout", "-1", "other") + "\n")
+    _fails(bare_git, folder, *command)
+    with pytest.raises(UnfinishedError, match=words) as caught:
+        repository.branch()
+    assert remedy in caught.value.remedy
+    bare_git(folder, *caught.value.remedy.split("'")[3].split()[1:])
+    assert repository.branch() == REF
+
+
 def test_between_two_picks_of_a_series(folder, repository, save, bare_git):
     _conflict(folder, save, bare_git)
     _fails(bare_git, folder, "cherry-pick", "other~2", "other~1", "other")
@@ -96,6 +119,63 @@ def test_what_another_work_tree_is_in_the_middle_of_is_nothing_to_this_one(folde
 
 
 # Tips and revisions
+
+
+def test_a_tip(folder, repository, save, bare_git):
+    assert repository.tip(REF) is None
+    first = save({"a": b"a"})
+    assert repository.tip(REF) == first
+    bare_git(folder, "pack-refs", "--all")
+    assert not (folder / ".git" / REF).exists()
+    assert repository.tip(REF) == first
+    second = save({"a": b"b"})
+    assert repository.tip(REF) == second
+    bare_git(folder, "symbolic-ref", "refs/heads/alias", REF)
+    assert repository.tip("refs/heads/alias") == second
+    assert repository.tip("refs/heads/none") is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 41, b"nonsense\n", b"0" * 40 + b"\n", b"f" * 39])
+def test_a_branch_that_is_damaged_is_not_taken_for_one_that_is_not_born(folder, repository, save, damage):
+    save({"a": b"a"})
+    (folder / ".git" / REF).write_bytes(damage)
+    with pytest.raises(GitmemError, match="damaged"):
+        repository.tip(REF)
+
+
+def test_revisions(folder, repository, save, bare_git):
+    first = save({"a": b"a"})
+    second = save({"a": b"b"})
+    bare_git(folder, "tag", "-a", "-m", "t", "v1", first)
+    for revision, oid in {
+        "HEAD": second,
+        "HEAD~1": first,
+        "gitmem": second,
+        "v1": first,
+        first[:8]: first,
+        second: second,
+        "@{0}": second,
+    }.items():
+        assert repository.resolve(revision) == oid
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        *("", "nothing", "HEAD~5", "-1", "--all", "HEAD..gitmem", "^HEAD", "HEAD^@", "HEAD^!", "HEAD:a"),
+        *("HEAD^{tree}", "a\0b", "a\nb", "\n", "HEAD@{junk}", "한국"),
+        "f" * 40,
+        "\udcff",
+        "x" * 5000,
+        "HEAD" + "^" * 100_000,
+    ],
+)
+def test_what_is_no_revision(repository, save, revision):
+    save({"a": b"a"})
+    with pytest.raises(NotFoundError) as caught:
+        repository.resolve(revision)
+    assert "gitmem log" in caught.value.remedy
+    assert len(caught.value.message) < 5_000
 
 
 # What stands where
@@ -122,6 +202,21 @@ def test_a_link_and_a_submodule_are_no_files(folder, repository, save):
     assert [entry.mode for entry in repository.files(commit)] == ["100644", "120000"]
 
 
+def test_listing_files(folder, repository, save):
+    (folder / "run.sh").write_bytes(b"x")
+    (folder / "run.sh").chmod(0o755)
+    commit = save({"a/one": b"1", "a/two": b"22", "b": b"", **dict.fromkeys(ODD, b"odd")})
+    listed = {entry.path: entry for entry in repository.files(commit)}
+    assert set(listed) == {"a/one", "a/two", "b", "run.sh", *ODD}
+    assert (listed["a/two"].mode, listed["a/two"].size) == ("100644", 2)
+    assert listed["run.sh"].mode == "100755"
+    assert isinstance(listed["b"], TreeEntry)
+    assert [entry.path for entry in repository.files(commit, "a")] == ["a/one", "a/two"]
+    assert [entry.path for entry in repository.files(commit, "*.md")] == ["*.md"]
+    assert repository.files(commit, "none") == []
+    assert repository.blob(listed["a/one"].oid) == b"1"
+
+
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
     return new_repository(tmp_path / "store", {}, "-b", "gitmem")
@@ -137,6 +232,18 @@ def test_the_layout_of_a_linked_work_tree(top, bare_git, tmp_path, name):
     assert Path(layout.git_dir).parent == top / ".git" / "worktrees"
 
 
+@pytest.mark.parametrize(
+    "dot_git", [None, b"", b"gitdir:", b"gitdir: /nowhere/at/all\n", b"\xff\xfe", b"something else\n", "folder"]
+)
+def test_what_is_no_repository_has_no_layout(tmp_path, dot_git):
+    if dot_git == "folder":
+        (tmp_path / ".git").mkdir()
+    elif dot_git is not None:
+        (tmp_path / ".git").write_bytes(dot_git)
+    assert find_layout(str(tmp_path)) is None
+    assert find_layout(str(tmp_path / "missing")) is None
+
+
 def test_a_linked_work_tree_that_was_never_filled_has_no_layout(top, bare_git, tmp_path):
     bare_git(top, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     lock = top / ".git" / "worktrees" / "linked" / "locked"
@@ -149,6 +256,13 @@ def test_a_linked_work_tree_that_was_never_filled_has_no_layout(top, bare_git, t
 
 
 # Objects
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"\r\n\0\xff" * 1000, b"0123456789abcdef" * (1 << 16)])
+@pytest.mark.parametrize("kind, digits", [("sha1", 40), ("sha256", 64)])
+def test_the_id_of_a_blob_is_gits(tmp_path, bare_git, kind, digits, content):
+    bare_git(tmp_path, "init", "-q", f"--object-format={kind}")
+    assert blob_id(content, "0" * digits) == bare_git(tmp_path, "hash-object", "--stdin", stdin=content)
 
 
 @pytest.fixture
@@ -182,6 +296,15 @@ def test_a_missing_object_is_an_error_where_all_have_to_exist(git):
         list(read_objects(git, [oids[0], "0" * 40]))
     with Objects(git) as objects, pytest.raises(GitFailedError, match="is missing"):
         objects.sizes([oids[0], "0" * 40])
+
+
+def test_what_comes_later_is_found_also_in_a_new_pack(git, bare_git, tmp_path):
+    with Objects(git) as objects:
+        assert objects.infos(["0" * 40]) == [None]
+        oid = stored(git, b"later")
+        git.run("pack-objects", f"{git.git_dir}/objects/pack/pack", stdin=f"{oid}\n".encode())
+        git.run("prune-packed")
+        assert list(objects.contents([oid])) == [b"later"]
 
 
 def test_it_starts_again_after_it_was_closed_or_killed(git):

@@ -10,15 +10,17 @@ from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
 from gitmem.history.authors import UNKNOWN, People, look_up_all
-from gitmem.history.authorship import How, Origin
+from gitmem.history.authorship import FOREIGN, How, Origin
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
+from gitmem.search.engine import answer
 from gitmem.search.hits import named
 from gitmem.store.store import Store
 from gitmem.tell.start import start_parts, start_text
 from tests.conftest import RunsGit
 from tests.copies import StoreCopies, accept, run_git
 from tests.history.test_records import START
+from tests.own_settings import own_settings
 
 OWN = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 PIXI = "facts/decision/d7k2p9qx3mw-use-pixi.md"
@@ -90,10 +92,85 @@ def test_an_author_called_like_an_id_is_not_taken_for_one(team: Team):
     assert People(ada).whose("x0000000000", "") == UNKNOWN
 
 
+def test_an_unknown_id_has_no_origin(team: Team):
+    store = team.of("Ada")
+    saved(store, "Use uv for every command of the project")
+    people = People(store)
+    for unknown in ("d0000000000", "01jd0000000000000000", "", "\t", "0"):
+        assert people.origin(unknown) is None
+        assert people.other(unknown) == ""
+
+
+def test_the_index_goes_on_and_may_be_deleted(team: Team):
+    ada, kim = team.of("Ada"), team.of("Kim")
+    first = saved(ada, "Use uv for every command of the project")
+    assert People(kim).other(first) == "Ada"
+    second = saved(kim, "Write dates as ISO 8601 in every log")
+    assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
+    index = Path(ada.private, "known", "origins")
+    before = index.read_bytes()
+    for broken in (b"", b"origins 2\n", before[:-5], b"\0" * 40):
+        index.write_bytes(broken)
+        assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
+    index.unlink()
+    assert People(ada).other(second) == "Kim"
+    ids = [{*text.partition(b"\n@\n")[2].split(b"\n")} for text in (index.read_bytes(), before)]
+    assert {line for line in ids[0] ^ ids[1] if not line.startswith(FOREIGN.encode())} == set()
+
+
+def test_a_later_commit_does_not_claim_a_memory(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    ours = saved(ada, "Use uv for every command of the project")
+    assert People(ada).other(ours) == ""
+    message = f"Claim\n\nGitmem-Op: save\nGitmem-Fact: {ours}\nGitmem-Entry: {ours}\n"
+    bare_git(
+        Path(ada.root), "commit", "--allow-empty", "--date=2001-01-01T00:00:00Z", "-m", message, env=author("Mallory")
+    )
+    assert People(ada).other(ours) == ""
+
+
 def test_a_later_change_does_not_claim_a_fact_of_the_user_s_that_no_trailer_named(team: Team):
     team.commit(PIXI, FACT, None, "Exchange: pixi\n\nGitmem-Op: turn\nGitmem-Entry: xxt8a3yhdjr")
     team.commit(PIXI, f"{FACT}\n", author("Kim"), "Edit\n\nGitmem-Fact: d7k2p9qx3mw")
     assert People(team.of("Ada")).whose("d7k2p9qx3mw") == "you, changed by Kim"
+
+
+def test_a_file_committed_with_plain_git_is_of_its_author(team: Team):
+    ada = team.of("Ada")
+    team.commit(PIXI, FACT, author("Kim"))
+    origin = People(ada).origin("d7k2p9qx3mw")
+    assert origin is not None
+    assert (origin.author, origin.how) == ("Kim", How.EDIT)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Save a decision\n\nGitmem-Op: save",
+        "Save a decision\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mv",
+        "Merge\n\nGitmem-Op: sync",
+    ],
+    ids=["that names no id", "that names another id", "a merge"],
+)
+def test_a_commit_of_gitmem_s_form_hides_no_author(team: Team, bare_git: RunsGit, message: str):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    if message.startswith("Merge"):
+        bare_git(root, "checkout", "-q", "-b", "side")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "side", env=author("Kim"))
+        bare_git(root, "checkout", "-q", "-")
+        bare_git(root, "commit", "-q", "--allow-empty", "-m", "main", env=author("Kim"))
+        bare_git(root, "merge", "-q", "--no-commit", "side")
+    team.commit(PIXI, FACT, author("Kim"), message)
+    assert People(ada).other("d7k2p9qx3mw") == "Kim"
+
+
+def test_other_names_and_addresses_of_the_user_count(team: Team):
+    ada, work = team.of("Ada"), team.of("Ada Lovelace")
+    theirs = saved(work, "Use uv for every command of the project")
+    assert People(ada).other(theirs) == "Ada Lovelace"
+    own_settings(ada.context, "author:\n  also: [ADA.lovelace@example.org]\n")
+    assert People(Store(ada.root, ada.context)).other(theirs) == ""
 
 
 def test_names_are_one_short_line(team: Team, bare_git: RunsGit):
@@ -114,8 +191,67 @@ def test_a_name_that_shows_as_the_user_s_or_as_nothing_is_told_with_the_address(
     assert People(ada).other("d7k2p9qx3mw").endswith(" <someone@example.com>")
 
 
+@pytest.mark.parametrize("theirs", ["theirs", "그들의 열쇠", "th\udcffirs"], ids=["ASCII", "Korean", "no UTF-8"])
+def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsGit, theirs: str):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    for name, who in (("ours", "Ada <ada@example.org>"), (theirs, "Mallory <m@example.com>")):
+        (root / "knowledge").mkdir(exist_ok=True)
+        try:
+            (root / "knowledge" / f"{name}.md").write_bytes(b"# Keys\n\nSend the zebra keys on.\n")
+        except (OSError, UnicodeError):
+            pytest.skip("this file system has no such names")
+        bare_git(root, "add", "-A")
+        bare_git(root, "commit", "-qm", "More", f"--author={who}")
+    people = People(ada)
+    assert people.other("knowledge/ours.md") == ""
+    assert people.other(f"knowledge/{theirs}.md") == "Mallory"
+    hits = answer(ada, "zebra keys").hits
+    assert {(hit.path, hit.author) for hit in hits} == {
+        ("knowledge/ours.md", ""),
+        (f"knowledge/{theirs}.md", "Mallory"),
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "knowledge/login.md",
+        "summaries/memory_20261004_000000.summary.md",
+        "concepts/k7k2p9qx3mw-login.md",
+        "episodes/2026/10/e7k2p9qx3mw.md",
+    ],
+)
+def test_what_another_author_changed_is_not_told_as_the_user_s_alone(team: Team, path: str):
+    ada = team.of("Ada")
+    for who, text, whose in ((OWN, "Never", ""), (author("Mallory"), "Always", "you, changed by Mallory")):
+        team.commit(path, f"# Login\n\n{text} push.\n", who)
+        assert People(ada).whose("", path) == whose
+
+
 def entry(identifier: str, text: str) -> str:
     return f"- [08:00:00] **Note**: {text} ^{identifier}\n  More.\n"
+
+
+@pytest.mark.parametrize("path", ["daily/2026-10-04.md", "sessions/2026/10/20261004_000000-11112222.md", "memory.md"])
+def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Team, path: str):
+    ada = team.of("Ada")
+    first, second, third, added, copied = (saved(ada, text) for text in ("One", "Two", "Three", "Four", "Five"))
+    theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
+    kept = entry(second, "Two")
+    team.commit(path, entry(first, "Never push.") + kept + entry(third, "Three"))
+    assert [People(ada).whose(one, path) for one in (first, second, third)] == ["", "", ""]
+    team.commit(
+        path,
+        entry(first, "Always push.") + kept + entry(third, "Three").replace("More.", "Less.") + entry(theirs, "New"),
+        author("Mallory"),
+    )
+    team.commit("daily/2026-10-09.md", entry(copied, "Other words") + entry(added, "Words"), author("Mallory"))
+    people = People(ada)
+    changed = "you, changed by Mallory"
+    assert [people.whose(one, path) for one in (first, second, third)] == [changed, "", changed]
+    assert people.whose(theirs, path) == "Mallory"
+    assert [people.whose(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
 
 
 def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: Team):
@@ -146,6 +282,31 @@ def test_entries_that_another_author_s_machine_moved_are_told_as_the_user_s(team
     assert {one.step.period for one in consolidate_due(Store(ada.root, later)).done}
     assert [path for path in Path(ada.root).rglob("*.md") if ours[0] in path.read_text(encoding="utf-8")]
     assert {People(ada).whose(one, "") for one in ours} == {""}
+
+
+def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    root = Path(ada.root)
+    team.commit("knowledge/a.md", "Never push.")
+    bare_git(root, "checkout", "-qb", "theirs")
+    team.commit("knowledge/b.md", "Other words.", author("Mallory"))
+    bare_git(root, "checkout", "-q", "-")
+    team.commit("knowledge/a.md", "Never push at night.")
+    mine = bare_git(root, "rev-parse", "HEAD")
+    bare_git(root, "checkout", "-q", "theirs")
+    bare_git(root, "merge", "-q", "--no-edit", mine, env=author("Mallory"))
+    merged = bare_git(root, "rev-parse", "HEAD")
+    bare_git(root, "checkout", "-q", "-")
+    bare_git(root, "merge", "-q", "--ff-only", merged)
+    assert People(ada).whose("", "knowledge/a.md") == ""
+    assert People(ada).whose("", "knowledge/b.md") == "Mallory"
+    bare_git(root, "checkout", "-qb", "side", mine)
+    bare_git(root, "commit", "-q", "--allow-empty", "-m", "x", env=author("Mallory"))
+    bare_git(root, "checkout", "-q", "-")
+    bare_git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
+    team.commit("knowledge/a.md", "Always push.", author("Mallory"))
+    assert len(bare_git(root, "rev-parse", "HEAD^@").split()) == 2
+    assert People(ada).whose("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
 
 
 def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):

@@ -1,3 +1,4 @@
+import json
 import os
 import stat
 import sys
@@ -86,6 +87,21 @@ def test_what_a_host_stamps_on_our_file_does_not_keep_it(path, manifest, tmp_pat
     assert [found.name for found in tmp_path.iterdir()] == []
 
 
+def test_the_same_stamp_in_a_file_of_a_user_stays(path, manifest):
+    write(path, b'{"$version": 4}')
+    install(path, manifest)
+    uninstall(path, manifest)
+    assert read(path) == b'{"$version": 4}'
+
+
+def test_hooks_that_came_with_a_clone_are_told_without_a_record(path, manifest):
+    install(path, manifest)
+    document = json.loads(read(path)) | {"model": "opus"}
+    write(path, json.dumps(document).encode())
+    uninstall(path, None)
+    assert json.loads(read(path)) == {"model": "opus"}
+
+
 def test_the_record_of_a_file_that_a_user_made_anew_does_not_count(path, manifest):
     install(path, manifest)
     os.unlink(path)
@@ -102,6 +118,18 @@ def test_a_record_that_cannot_be_read_is_none(path, manifest):
         assert manifest.records() == {}
     uninstall(path, manifest)
     assert hooked_events(path) == ()
+
+
+def test_records_of_several_files_are_kept_apart(path, manifest):
+    local = path.replace("settings.json", "settings.local.json")
+    install(path, manifest)
+    install(local, manifest)
+    assert set(manifest.records()) == {path, local}
+    uninstall(path, manifest)
+    assert set(manifest.records()) == {local}
+    uninstall(local, manifest)
+    assert not os.path.exists(os.path.dirname(path))
+    assert not os.path.exists(manifest.path)
 
 
 @pytest.mark.parametrize("broken", [b"{", b"[]", b'{"hooks": 1}', b'{"hooks": {"Stop": "x"}}', b"\xff\xfe{\x00}\x00"])
@@ -179,6 +207,16 @@ def take(path, manifest):
     return change
 
 
+def test_a_file_of_ours_is_put_renewed_and_taken_with_its_folders(skill, manifest, tmp_path):
+    tree = sorted(tmp_path.rglob("*"))
+    assert put(skill, manifest).changes
+    assert not put(skill, manifest).changes
+    assert put(skill, manifest, b"gitmem: two\n").changes
+    assert read(skill) == b"gitmem: two\n"
+    assert take(skill, manifest).after is None
+    assert sorted(tmp_path.rglob("*")) == tree
+
+
 def test_an_empty_folder_that_was_there_stays_and_one_that_several_files_share_goes_with_the_last(manifest, tmp_path):
     (tmp_path / "home" / ".claude").mkdir(parents=True)
     tree = sorted(tmp_path.rglob("*"))
@@ -207,3 +245,10 @@ def test_what_a_user_changed_is_neither_renewed_nor_taken(skill, manifest):
     assert not take(skill, manifest).changes
     assert read(skill) == b"gitmem: one, and mine\n"
     assert skill not in manifest.records()
+
+
+def test_one_that_is_gone_is_forgotten(skill, manifest):
+    put(skill, manifest)
+    os.unlink(skill)
+    assert not take(skill, manifest).changes
+    assert manifest.records() == {}

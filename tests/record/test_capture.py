@@ -21,6 +21,7 @@ from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+LONG_ANSWER = "The parser reads files with CRLF now, and its tests pass. " * 5
 
 
 class Memory:
@@ -92,6 +93,39 @@ def memory(world, bare_git) -> Memory:
     return Memory(world, bare_git)
 
 
+def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, world):
+    host.deliver("SessionStart", source="startup")
+    host.prompt("CRLF 파서를 추가해줘")
+    host.fail("make test", "error: it broke", second=0.5)
+    host.edit("한글 파일.py")
+    host.tool("ok", second=1.5, command="make test -v")
+    host.stop("파서를 추가했습니다. 빌드는 pnpm 대신 uv를 사용하기로 결정했습니다.")
+    memory.drain()
+    assert memory.subjects() == ["Exchange: CRLF 파서를 추가해줘"]
+    (text,) = memory.texts("Exchange")
+    assert text.split("\n")[0] == "CRLF 파서를 추가해줘"
+    assert "파일: 한글 파일.py" in text
+    assert "change `한글 파일.py`" in text
+    assert memory.told("request") == ["CRLF 파서를 추가해줘"]
+    assert memory.texts("Decision") == memory.texts("Decision", TODAY) == []
+    trailers = memory.git("log", "-1", "--format=%(trailers)")
+    assert "Gitmem-Op: turn" in trailers
+    assert "Gitmem-Session: sess-1" in trailers
+    assert "Gitmem-Host: claude-code" in trailers
+    assert len([line for line in trailers.splitlines() if line.startswith("Gitmem-Entry")]) == 1
+    assert [name.split("-")[0] for name in memory.waiting()] == ["SessionStart"]
+    assert memory.git("log", "-1", "--format=%ad", "--date=format:%M:%S") == "03:24"
+
+
+def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch):
+    monkeypatch.setattr("gitmem.record.capture.BATCH_BYTES", 1_000)
+    for number in range(8):
+        host.turn(f"ask number {number}", f"t-{number}", 10 * number)
+    memory.drain()
+    assert len(memory.subjects()) == 8
+    assert memory.waiting() == []
+
+
 def test_what_was_put_aside_is_told_though_a_later_pass_fails(world, host, monkeypatch):
     monkeypatch.setattr("gitmem.record.capture.BATCH_BYTES", 1)
     for number in range(2):
@@ -103,6 +137,16 @@ def test_what_was_put_aside_is_told_though_a_later_pass_fails(world, host, monke
         capture(world.store, looks.pop, notices, keep_turn)
     (notice,) = notices
     assert "kept aside" in notice
+
+
+def test_boot_files_are_not_remembered(host, memory):
+    line = "Always run the whole test suite with uv run pytest before you commit."
+    Path(host.cwd, "CLAUDE.md").write_bytes(f"\ufeff# Rules\r\n\r\n- {line}\r\n".encode())
+    Path(host.cwd, "AGENTS.md").mkdir()
+    host.prompt(line)
+    host.stop(f"{line}")
+    memory.drain()
+    assert memory.subjects() == []
 
 
 # Exactly once
@@ -171,7 +215,50 @@ def test_a_second_delivery_on_another_day_adds_nothing(world, host, memory, seco
     assert memory.waiting() == []
 
 
+def test_hosts_without_ids_of_turns_deliver_twice_too(world, memory):
+    first, second = Agent(world), Agent(world, owner=4712)
+    memory.alive = {4711, 4712}
+    for number in range(3):
+        for host in (first, second):
+            host.turn(
+                f"question number {number}", "", 20 * number + host.owner / 100_000, f"Answer number {number} is told."
+            )
+            if number == 1:
+                memory.drain()
+    memory.drain()
+    tip = world.store.tip
+    for number in range(3):
+        first.turn(f"question number {number}", "", 100 + 20 * number, f"Answer number {number} is told.")
+    memory.drain()
+    assert memory.told("request") == [f"question number {number}" for number in range(3)]
+    assert memory.told("answer") == [f"Answer number {number} is told." for number in range(3)]
+    assert len(memory.subjects()) == 4, "a second delivery names a file that the first did not"
+    assert world.store.tip == tip
+    memory.once()
+
+
 # A turn that goes on after it was saved
+
+
+def test_what_comes_after_a_turn_was_saved_takes_nothing_away(host, memory):
+    """A subagent in the background goes on after the answer, under the same id (Claude Code's default)."""
+    host.prompt("Add a parser for CRLF")
+    host.edit("a.py")
+    host.stop("The parser is there, a subagent still writes its tests.", background_tasks=[{"status": "running"}])
+    memory.drain()
+    host.edit("tests/b.py", second=30, agent_id="a1")
+    host.prompt("And now the docs, please", "t-2", 60)
+    host.stop("The docs are there.", "t-2", 61)
+    memory.drain()
+    memory.alive = set()
+    memory.drain()
+    first, second = memory.texts("Exchange")
+    assert first.startswith("Add a parser for CRLF → The parser is there, a subagent still writes its tests.\n")
+    assert "a.py" in first
+    assert "tests/b.py" in first
+    assert second.startswith("And now the docs")
+    assert "tests/b.py" in memory.world.text(TODAY)
+    memory.once()
 
 
 def test_an_answer_that_another_hook_sent_back_is_followed_by_a_second(host, memory):
@@ -251,6 +338,28 @@ def test_the_agent_is_asked_to_write_memory(world, host, memory):
 
 
 # Rotation
+
+
+def test_a_full_memory_is_rotated_before_a_turn_is_saved(world, host, memory):
+    own_settings(world.store.context, "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
+    for number in range(12):
+        host.turn(f"question number {number} of a long day", f"t-{number}", 10 * number, LONG_ANSWER)
+        archives = set((memory.root / "archive").glob("*.md"))
+        memory.drain()
+        new = set((memory.root / "archive").glob("*.md")) - archives
+        assert f"question number {number} " in world.text("memory.md"), "what is saved lands in the new file"
+        for path in new:
+            assert f"question number {number} " not in path.read_text(encoding="utf-8")
+        world.clock.now += timedelta(seconds=1)
+    subjects = memory.subjects()
+    rotations = [index for index, subject in enumerate(subjects) if subject.startswith("Rotate")]
+    assert len(rotations) >= 2
+    for index in rotations:
+        assert (
+            next(subject for subject in subjects[index + 1 :] if not subject.startswith("Summarize"))[:8] == "Exchange"
+        )
+    assert len([subject for subject in subjects if subject.startswith("Exchange")]) == 12
+    assert len(memory.told("request")) == 12
 
 
 # Privacy

@@ -390,6 +390,29 @@ def event_of(name: str, **more: object) -> HookEvent:
     return event
 
 
+def test_hooks_tell_the_same_words_as_a_transcript():
+    asked = {"questions": [{"question": "Which format?", "options": [{"label": "CSV"}, {"label": "Parquet"}]}]}
+    answered = event_of(
+        "PostToolUse",
+        tool_name="AskUserQuestion",
+        tool_input=asked,
+        tool_response={"answers": {"Which format?": "Parquet"}},
+    )
+    assert answered.words == (UserWords(WordKind.ANSWER, "Parquet", "Which format? (CSV | Parquet)"),)
+    said = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot now"
+    refused = event_of("PostToolUseFailure", tool_name="Bash", tool_input={"command": "git push"}, error=said)
+    assert (refused.kind, refused.words) == (HookKind.WORDS, (UserWords(WordKind.REFUSAL, "not now", "Bash git push"),))
+    first, second = (event_of("UserPromptSubmit", prompt=text) for text in ("Add an index.", "And a test for it."))
+    (turn,) = fold([first, second, answered, refused])
+    assert {turn.prompt, *(one.text for one in turn.words)} == {
+        "Add an index.",
+        "And a test for it.",
+        "Parquet",
+        "not now",
+    }
+    assert turn.failures == ()
+
+
 ASKED = {
     "questions": [
         {"question": "Which zone?", "options": [{"label": "a", "preview": "p"}]},
@@ -449,6 +472,10 @@ def test_refusals_of_each_form_have_the_users_words_alone(text, said):
     assert [one.text for one in refusal_in(text, "Bash x") or ()] == said
 
 
+def test_a_call_that_was_denied_without_a_word_is_no_refusal_of_the_user():
+    assert refusal_in("Permission for this tool use was denied. Try a different approach.", "Bash x") is None
+
+
 def test_what_a_user_says_of_a_plan_is_kept_where_the_host_hands_it_over():
     plan = "Implement the following plan:\n\nAlways use tabs.\n\nUser feedback on this plan: back it up first"
     rows = [
@@ -457,6 +484,25 @@ def test_what_a_user_says_of_a_plan_is_kept_where_the_host_hands_it_over():
     ]
     (turn,) = fold(hook_events(records(rows), UTC))
     assert (turn.prompt, turn.words) == ("", (UserWords(WordKind.PLAN, "back it up first"),))
+
+
+def test_a_command_that_was_queued_is_kept_once():
+    at = {"sessionId": "s-1", "timestamp": "2026-11-20T10:01:02.000Z"}
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": "git stash list", **at}
+    later = {
+        "type": "attachment",
+        "attachment": {"type": "queued_command", "prompt": "ls", "commandMode": "bash"},
+        **at,
+    }
+    rows = [
+        line(1, "user", "Tidy up.", "s-1", 1),
+        json.dumps(queued),
+        json.dumps(later),
+        line(3, "assistant", [{"type": "text", "text": "Tidied."}], "s-1", 1),
+        line(4, "user", "<bash-input>git stash list</bash-input>", "s-1", 2),
+    ]
+    (turn,) = fold(hook_events(records(rows), UTC))
+    assert turn.words == (UserWords(WordKind.COMMAND, "ls"), UserWords(WordKind.COMMAND, "git stash list"))
 
 
 def test_one_process_closes_sessions_at_a_time(world):

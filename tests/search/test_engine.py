@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from gitmem.search import sources
+from gitmem.search import ranking, sources
 from gitmem.search.engine import answer
 from gitmem.search.hits import LENGTH
 from gitmem.search.query import parse_query
@@ -47,6 +47,32 @@ def test_words_are_found(shelf, text, queries):
     assert {query: shelf.places(query)[0][1] for query in queries} == queries
 
 
+def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shelf):
+    asked = "which port does the staging database use"
+    requests = "".join(
+        f"- [10:00:0{n}] **Exchange** #5f0c2a7e: {asked}? ^xrr0fya7zz{n}\n\n  **Outcome:** interrupted\n"
+        for n in range(3)
+    )
+    shelf.put("daily/2026/11/2026-11-20.md", f"# 2026-11-20\n\n{requests}")
+    fact = "The staging database listens on port 5433"
+    shelf.put("facts/rule/r0123456789-a.md", f"---\nid: r0123456789\nkind: rule\n---\n{fact}.\n")
+
+    assert shelf.paths(f"{asked}?")[0] == "facts/rule/r0123456789-a.md"
+
+
+def test_an_entry_between_two_that_match_is_found_before_one_that_stands_alone(shelf):
+    texts = ["zebra crossing", "the zebra ran", "zebra stripes", *["filler"] * 6, "one zebra here"]
+    lines = "".join(
+        f"- [2026-11-21 10:{n:02}:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n:02}\n" for n, text in enumerate(texts)
+    )
+    shelf.put("daily/2026/11/2026-11-21.md", lines)
+
+    starts = [start for _, start in shelf.places("zebra")]
+
+    assert starts[0] == 2
+    assert starts[-1] == 10
+
+
 def dated(day: str, number: int) -> str:
     return f"- [{day} 10:00:00] **Note**: use the cache ^01m80m1r5d7wvtt7ft{number:02}\n"
 
@@ -67,6 +93,25 @@ def test_a_better_hit_stays_before_a_newer_one(shelf):
     shelf.put("archive/memory_1.md", "## Notes\n\n" + dated("2020-01-01", 1).replace("cache", "wheel cache"))
     shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-21', 2)}")
     assert shelf.paths("wheel cache")[0] == "archive/memory_1.md"
+
+
+def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
+    for number in range(5):
+        shelf.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
+    shelf.put("daily/2026/11/2026-11-20.md", "".join(ENTRY.format(n=n, text="horse") for n in range(4)))
+
+    def totals(query, limit):
+        found = answer(shelf.store, query, limit=limit)
+        return len(found.hits), found.total, found.complete
+
+    assert totals("zebra", 2) == (2, 5, True)
+    assert totals("zebra", 0) == (5, 5, True)
+    assert totals("type:note", 2) == (2, 4, True)
+    monkeypatch.setattr(ranking, "_MORE", 1)
+    assert totals("type:note", 2) == (2, 3, False)
+    monkeypatch.setattr(sources, "FEW_FILES", 3)
+    monkeypatch.setattr(sources, "MOST_FILES", 3)
+    assert totals("zebra", 2) == (2, 3, False)
 
 
 def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(shelf):
@@ -95,6 +140,15 @@ def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(s
 
     assert [hit.entry for hit in hits] == ["x4f7k2m9q02", "x4f7k2m9q01"]
     assert "Zinc, the zinc" in hits[1].passage
+
+
+def test_what_shares_little_with_a_query_is_weak(shelf):
+    for number, word in enumerate(("server", "client", "cache", "login", "cart", "order", "mail")):
+        shelf.put(f"knowledge/{number}.md", f"# {word}\n\nThe {word} of the shop is written in Python.\n")
+
+    assert not shelf.search("what is the cart written in")[0].weak
+    assert {hit.weak for hit in shelf.search("which monthly infrastructure costs has the shop")} == {True}
+    assert [hit.weak for hit in shelf.search("type:note -x shop")] == []
 
 
 def test_another_word_for_the_same_thing_is_found_and_a_word_of_the_query_comes_first(shelf):
@@ -139,6 +193,12 @@ created: 2026-11-01T10:00:00+00:00
 
 def put(shelf, identifier, text, status="active", more=""):
     shelf.put(f"facts/decision/{identifier}-x.md", FACT.format(id=identifier, text=text, status=status, more=more))
+
+
+def test_a_fact_names_the_session_in_which_it_was_learned(shelf):
+    put(shelf, "d000000000a", "Use Redis for the session cache.", more="origin: {session: 1b4e51f0-5f0c}\n")
+
+    assert [hit.session for hit in shelf.search("redis")] == ["1b4e51f0-5f0c"]
 
 
 def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):

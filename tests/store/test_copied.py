@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -133,6 +134,31 @@ def test_else_it_says_what_to_run_and_changes_nothing(original, project, bare_gi
     assert {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("again", ["copy", "clone", "nothing", "file"])
+def test_a_moved_project_with_another_one_in_its_old_place(
+    original, project, tmp_path, bare_git, init, *, opened, again
+):
+    moved = tmp_path / "moved"
+    project.rename(moved)
+    if again == "copy":
+        shutil.copytree(moved, project, symlinks=True)
+    elif again == "clone":
+        bare_git(tmp_path, "clone", "-q", str(moved), project.name)
+        opened(init(project).store.root).append("memory.md", b"another\n")
+    elif again == "file":
+        project.write_text("a file")
+    world = opened(init(moved).store.root)
+    world.append("memory.md", b"moved\n", scan=True)
+    world.sound()
+    assert world.files()["memory.md"] == b"first\nmoved\n"
+    if again in {"copy", "clone"}:
+        other = opened(init(project).store.root)
+        other.settle()
+        assert other.files()["memory.md"] != world.files()["memory.md"]
+        other.sound()
+
+
 def test_a_store_that_was_moved_into_another_project(original, project, tmp_path, bare_git, init, *, context, opened):
     bare_git(tmp_path, "init", "-q", "other")
     shutil.copytree(project / ".gitmem", tmp_path / "other" / ".gitmem", symlinks=True)
@@ -203,6 +229,19 @@ def test_init_that_was_cut_off_as_it_connected(original, project, init, opened, 
 
 
 # What only looks like a copy
+
+
+def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, opened, home):
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    if not shutil.which("mount") or subprocess.run(["mount", "--bind", project, mounted], check=False).returncode:
+        pytest.skip("only root can mount a folder, where it may")
+    try:
+        assert find_store(str(mounted), str(home)) == str(mounted / ".gitmem")
+        opened(mounted / ".gitmem").append("memory.md", b"by the mount\n")
+    finally:
+        subprocess.run(["umount", "--lazy", mounted], check=True)
+    assert original.files()["memory.md"] == b"first\nby the mount\n"
 
 
 def test_links_that_are_relative(original, project, context, opened):

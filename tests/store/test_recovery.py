@@ -107,6 +107,17 @@ def test_packs_that_git_has_packed_again_are_no_longer_listed(project, context, 
     world.sound()
 
 
+def test_an_index_over_several_packs_stays_right(project, context, opened, bare_git):
+    world = opened(init_store(str(project), context, Place.BRANCH).store.root)
+    for number in range(3):
+        world.append("memory.md", b"- %d\n" % number)
+    bare_git(project, "multi-pack-index", "write")
+    packs = _packs(project)
+    join_listed(world.store)
+    assert _packs(project) == packs
+    bare_git(project, "multi-pack-index", "verify")
+
+
 @pytest.fixture
 def branch(project: Path, context: Context, opened: Callable[..., World]) -> World:
     """Give a store on a branch of a project, with one save."""
@@ -440,6 +451,17 @@ def test_a_command_of_the_user_s_after_a_crash(world, crashed, point, command):
     world.git(*command)
     world.settle()
     saved(world)
+    world.sound()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_reset_behind_what_was_cut_off(world, crashed, point):
+    """Then it is as if it had never been: the event waits in the spool and is saved again."""
+    crashed(point)
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    world.settle()
+    assert world.files()["memory.md"] == BEFORE["memory.md"]
+    assert world.files()["gone.md"] == BEFORE["gone.md"]
     world.sound()
 
 

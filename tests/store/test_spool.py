@@ -18,6 +18,20 @@ from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, HookSpool, Spool
 START = b'{"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}'
 
 
+@pytest.mark.parametrize(
+    "second, answers",
+    [
+        ((100, START), False),
+        ((101, START), True),
+        ((100, START.replace(b"startup", b"compact")), True),
+    ],
+    ids=["the same event", "another process", "another event"],
+)
+def test_of_two_hooks_at_one_event_one_answers(tmp_path, second, answers):
+    assert may_answer(str(tmp_path), 100, START)
+    assert may_answer(str(tmp_path), *second) is answers
+
+
 def test_of_many_at_once_one_answers(tmp_path):
     with ThreadPoolExecutor(16) as pool:
         assert sum(pool.map(lambda _: may_answer(str(tmp_path), 100, START), range(64))) == 1
@@ -46,6 +60,29 @@ def test_where_the_folder_cannot_be_made_it_is_answered(tmp_path):
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes as POSIX has them")
 OLD = 10 * STILL_WRITING_SECONDS
+WHOLE = {
+    "text": {"v": 1, "kind": "save", "text": "a\nb", "tags": []},
+    "unicode": {"text": "결정 ☕ \u2028 \x00"},
+    "lone surrogate": {"text": "\ud800 and \udcff"},
+    "nothing": {},
+    "deep": {"a": {"b": [{"c": None}] * 3}},
+    "large": {"text": "x" * 2_000_000},
+    "numbers": {"a": 1e300, "b": -0.0, "c": 2**100},
+}
+NOT_WHOLE = {
+    "empty": b"",
+    "a beginning": b'{"v": 1, "text": "ab',
+    "all but the end": b'{"v": 1, "text": "abc"',
+    "a list": b"[1, 2]",
+    "a number": b"12",
+    "a text": b'"x"',
+    "nothing": b"null",
+    "no json": b"hello\n",
+    "nul": b"\0" * 4096,
+    "deep": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "a huge number": b'{"a": ' + b"9" * 5000 + b"}",
+}
 
 
 @pytest.fixture
@@ -71,6 +108,22 @@ def contents(spool: Spool) -> list[dict[str, object]]:
 
 
 # Delivering
+
+
+@pytest.mark.parametrize("content", WHOLE.values(), ids=WHOLE.keys())
+def test_what_was_delivered_comes_out_again(spool, content):
+    name = spool.deliver(content)
+    assert spool.names() == [name]
+    assert [(event.name, event.content) for event in spool.events()] == [(name, content)]
+    assert [(event.name, event.content) for event in spool.events()] == [(name, content)]  # to look takes nothing away
+    spool.remove([name])
+    assert spool.names() == contents(spool) == []
+
+
+def test_events_come_in_the_order_of_their_arrival(spool):
+    for number in range(300):
+        spool.deliver({"number": number})
+    assert [content["number"] for content in contents(spool)] == list(range(300))
 
 
 @posix
@@ -131,6 +184,54 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
 # Reading
 
 
+def test_an_empty_or_missing_spool(spool, folder):
+    assert spool.names() == spool.aside() == list(spool.events()) == []
+    assert not folder.exists()
+    spool.remove(["none.json"])
+    spool.put_aside("none.json")
+    assert spool.aside() == []
+
+
+@pytest.mark.parametrize("data", NOT_WHOLE.values(), ids=NOT_WHOLE.keys())
+def test_what_is_not_whole_waits_for_its_writer_and_is_then_put_aside(spool, folder, data):
+    path = put(folder, "1.json", data)
+    spool.deliver({"other": 1})
+    assert contents(spool) == [{"other": 1}]
+    assert path.read_bytes() == data
+    os.utime(path, (time.time() - OLD, time.time() - OLD))
+    assert contents(spool) == [{"other": 1}]
+    assert spool.aside() == ["1.json"]
+    assert (folder / "aside" / "1.json").read_bytes() == data
+    assert len(spool.names()) == 1
+
+
+@pytest.mark.parametrize(
+    "age, aside",
+    [
+        (0, False),
+        (STILL_WRITING_SECONDS - 5, False),
+        (STILL_WRITING_SECONDS + 5, True),
+        (10 * 365 * 86400, True),
+        (-5, False),  # the clock of a file server may be a little ahead
+        (-STILL_WRITING_SECONDS - 5, True),  # a clock that was set back
+        (-10 * 365 * 86400, True),
+    ],
+)
+def test_clocks(spool, folder, age, aside):
+    put(folder, "1.json", b'{"a', age)
+    put(folder, "2.json", b'{"whole": true}', age)
+    assert contents(spool) == [{"whole": True}]
+    assert (spool.aside() == ["1.json"]) is aside
+
+
+def test_an_event_that_another_process_drained_meanwhile_is_passed_over(spool):
+    names = [spool.deliver({"n": number}) for number in range(3)]
+    events = spool.events()
+    assert next(events).content == {"n": 0}
+    spool.remove(names)
+    assert list(events) == []
+
+
 @posix
 def test_what_is_no_file_is_put_aside_and_holds_nobody_up(spool, folder, tmp_path):
     spool.deliver({"good": 1})
@@ -171,6 +272,22 @@ def test_a_place_to_put_aside_that_is_missing_holds_nobody_up(spool, folder):
     assert (folder / "1.json").read_bytes() == b"broken"
 
 
+def test_a_failure_of_the_system_says_nothing_of_the_event(spool, folder, monkeypatch):
+    spool.deliver({"good": 1})
+    real = os.open
+
+    def no_more_files(path: str, flags: int, *more: int) -> int:
+        if path.endswith(".json"):
+            raise OSError(24, "Too many open files", path)
+        return real(path, flags, *more)
+
+    monkeypatch.setattr(module.os, "open", no_more_files)
+    assert contents(spool) == []
+    monkeypatch.undo()
+    assert spool.aside() == []
+    assert contents(spool) == [{"good": 1}]
+
+
 def test_readers_at_once_put_a_broken_event_aside_once(spool, folder):
     put(folder, "1.json", b"broken", OLD)
     threads = [threading.Thread(target=lambda: list(spool.events())) for _ in range(8)]
@@ -207,6 +324,14 @@ def test_what_was_accepted_comes_out_as_it_came(hooks):
         assert (one.name, one.owner, one.payload) == (name, 4711, PAYLOAD)
     hooks.remove([name])
     assert list(hooks.read(lambda one: one)) == []
+
+
+def test_the_time_of_a_file_is_that_of_the_event(hooks):
+    name = hooks.accept("Stop", 0, DATA)
+    os.utime(Path(hooks.folder, name), (1_700_000_000, 1_700_000_000.25))
+    (one,) = hooks.read(lambda one: one)
+    assert one.at.timestamp() == 1_700_000_000.25
+    assert one.at.tzinfo is not None
 
 
 @pytest.mark.parametrize(
@@ -329,6 +454,14 @@ def test_an_earlier_event_that_a_listing_missed_is_not_missed(hooks, monkeypatch
     listed = os.listdir
     monkeypatch.setattr(os, "listdir", lambda folder: answers.pop(0) if answers else listed(folder))
     assert sorted(one.name for one in hooks.read(lambda one: one)) == names
+
+
+def test_a_payload_that_another_process_moved_is_passed_over(tmp_path):
+    spool, other = HookSpool(str(tmp_path / "one")), HookSpool(str(tmp_path / "other"))
+    name = spool.accept("Stop", 1, b"{}")
+    spool.move(name, other)
+    spool.move(name, other)
+    assert (spool.names(), other.names()) == ([], [name])
 
 
 def test_what_is_held_while_the_empty_folder_is_removed_is_not_lost(tmp_path, monkeypatch):

@@ -48,6 +48,19 @@ def test_a_pipe_in_place_of_a_settings_file_holds_nobody_up(world):
 # Versions
 
 
+@pytest.mark.parametrize("version", [b"1", b"3", b"0", b"99"])
+def test_a_store_of_another_version_is_not_touched(world, version):
+    content = (world.root / "FORMAT.md").read_bytes().replace(b"version: 2", b"version: " + version)
+    (world.root / "FORMAT.md").write_bytes(content)
+    world.git("commit", "-qam", "migrated")
+    (world.root / "memory.md").write_bytes(b"edited\n")
+    before = listing(world.root)
+    with pytest.raises(StoreFormatError, match=f"version {version.decode()}; this gitmem knows version 2") as caught:
+        world.reopen()
+    assert "Nothing was touched" in caught.value.remedy
+    assert listing(world.root) == before
+
+
 def test_a_store_that_was_migrated_while_one_waited_is_not_touched(world):
     content = (world.root / "FORMAT.md").read_bytes().replace(b"version: 2", b"version: 3")
     store = world.store  # opened before
@@ -72,6 +85,14 @@ def test_a_migration_that_was_cut_off_is_left_to_the_newer_gitmem(world):
     with pytest.raises(StoreFormatError):
         world.commit({"b": b"b"}, scan=True)
     assert world.files() == files
+
+
+def test_a_store_without_a_format_is_of_the_first_version(world):
+    (world.root / "FORMAT.md").unlink()
+    world.reopen()
+    assert world.commit({"a": b"a"}, scan=True).value
+    assert "FORMAT.md" not in world.tree()
+    world.sound()
 
 
 # Stores in every kind of repository

@@ -17,11 +17,27 @@ from gitmem.git.locking import open_lock
 from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
 from tests.as_root import as_nobody, give, root_needed
-from tests.world import World, forget_private
+from tests.world import World, forget_private, listing
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
 # Edits by hand
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("scan", [False, True])
+def test_an_edit_of_a_file_that_is_changed_is_a_commit_of_its_own(world, scan, staged):
+    world.commit({"memory.md": b"one\n"})
+    world.write("memory.md", b"one\nby hand\n")
+    if staged:
+        world.git("add", "memory.md")
+    outcome = world.append("memory.md", b"saved\n", scan=scan)
+    assert len(outcome.commits) == 2
+    assert world.subjects()[:2] == ["append", "Edit by hand: memory.md"]
+    assert world.tree("HEAD~1")["memory.md"] == b"one\nby hand\n"
+    assert world.files()["memory.md"] == b"one\nby hand\nsaved\n"
+    assert "Gitmem-Op: edit" in world.git("log", "-1", "--format=%b", "HEAD~1")
+    world.sound()
 
 
 def test_an_edit_of_the_line_of_a_fact_whose_header_is_broken_is_kept(world):
@@ -40,6 +56,15 @@ def test_many_edits_have_a_short_subject(world):
         world.write(f"{number}.md", b"x")
     world.settle()
     assert world.subjects()[0] == "Edit by hand: 5 files"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+def test_modes_that_mean_nothing_here_are_left_as_they_are(world):
+    world.git("config", "core.fileMode", "false")
+    (world.root / "memory.md").chmod(0o777)
+    world.append("memory.md", b"x\n")
+    assert world.git("ls-tree", "HEAD", "memory.md").startswith("100644")
+    world.sound()
 
 
 def test_a_secret_written_by_hand_is_redacted_in_the_file_too(world):
@@ -175,6 +200,26 @@ def test_several_commits_in_one_transaction(world):
     assert world.subjects(f"{before}..") == [f"number {number}" for number in reversed(range(5))]
     assert world.tree(outcome.commits[2])["log.md"] == b"0\n1\n2\n"
     world.sound()
+
+
+def test_a_plan_that_asks_for_nothing_changes_nothing(world):
+    world.settle()
+    before = listing(world.root)
+    outcome = transact(world.store, lambda transaction: transaction.read("memory.md"), purpose="test", scan=True)
+    assert outcome.commits == ()
+    assert outcome.value == (world.root / "memory.md").read_bytes()
+    world.commit({"memory.md": outcome.value})
+    after = listing(world.root)
+    private = str(world.root / ".git" / "gitmem")
+    assert {k: v for k, v in after.items() if k.startswith(private)}.keys() == {
+        k for k in before if k.startswith(private)
+    }
+    for found in (before, after):
+        for name in [name for name in found if name.startswith(private) or name == str(world.root / ".git")]:
+            del found[name]  # the lock's record
+        for name in [name for name in found if "/objects" in name or name.endswith("COMMIT_EDITMSG")]:
+            found[name] = ()
+    assert after == before
 
 
 def test_a_plan_that_fails_changes_nothing(world):

@@ -70,6 +70,32 @@ def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(world: World
     assert put(store, *said) == commit
 
 
+def test_only_the_older_ones_are_forgotten(world: World):
+    _fill(world)
+    done = forget_transcripts(world.store, datetime(2026, 3, 1, tzinfo=UTC))
+    assert (done.sessions, done.kept) == (2, 1)
+    assert read(world.store, "session-3") is not None
+    assert not _holds(world, b"said in month 1")
+    assert not _holds(world, b"said in month 2")
+    world.sound()
+    assert forget_transcripts(world.store, datetime(2026, 3, 1, tzinfo=UTC)).sessions == 0
+
+
+def test_a_transcript_that_comes_before_the_lock_is_held_stays(world: World, monkeypatch):
+    _fill(world)
+    real = Store.lock
+
+    def late(store, purpose):
+        monkeypatch.undo()
+        put(store, "late", datetime(2026, 4, 5, tzinfo=UTC), ["{}"])
+        return real(store, purpose)
+
+    monkeypatch.setattr(Store, "lock", late)
+    done = forget_transcripts(world.store, datetime(2026, 4, 1, tzinfo=UTC))
+    assert (done.sessions, done.kept) == (3, 1)
+    assert [one.session for one in sessions(world.store)] == ["late"]
+
+
 def test_what_is_synced_is_not_forgotten_only_to_come_back(world: World):
     _fill(world)
     own_settings(world.context, "sync:\n  transcripts: true\n")
@@ -82,6 +108,7 @@ BEGAN = datetime.now(UTC)
 OWN = f"{REF}/{ref_name_of(GITMEM.email)}"
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
+PATH = f"sessions/2026/11/20261121_050322-{SESSION}.l1.jsonl"
 LINES = ['{"role": "user", "text": "hello"}', '{"role": "agent", "text": "한국어 \\u2028"}']
 
 
@@ -104,6 +131,37 @@ def store(request, tmp_path, environ, new_store):
 @pytest.fixture
 def git(store, bare_git):
     return lambda *args, **options: bare_git(store.root, *args, **options)
+
+
+def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
+    def rest():
+        refs = [line for line in git("for-each-ref").splitlines() if "refs/gitmem/l1" not in line]
+        return refs, git("ls-files", "--stage"), git("symbolic-ref", "HEAD"), sorted(os.listdir(store.root))
+
+    before = rest()
+    commit = put(store, SESSION, STARTED, [f"{line}\n" for line in LINES])
+    assert read(store, SESSION) == LINES
+    (found,) = sessions(store)
+    assert (found.session, found.path, found.started) == (SESSION, PATH, STARTED)
+    assert found.size == sum(len(line.encode()) + 1 for line in LINES)
+    ref = OWN
+    assert git("rev-parse", ref) == commit
+    assert git("ls-tree", "-r", "--name-only", ref) == PATH
+    assert git("status", "--porcelain") == ""
+    assert git("fsck", "--strict", "--no-dangling") == ""
+    assert rest() == before
+    trailers = git("log", "-1", "--format=%(trailers:only)", ref).splitlines()
+    assert trailers == ["Gitmem-Op: transcript", f"Gitmem-Session: {SESSION}", "Gitmem-Machine: host"]
+
+
+def test_a_session_written_again_replaces_its_file(store, git):
+    first = put(store, SESSION, STARTED, LINES[:1])
+    second = put(store, SESSION, STARTED + timedelta(days=40), LINES)
+    assert read(store, SESSION) == LINES
+    assert [found.path for found in sessions(store)] == [PATH]
+    assert git("rev-parse", f"{second}^") == first
+    assert put(store, SESSION, STARTED, LINES) is None
+    assert git("rev-parse", OWN) == second
 
 
 def test_sessions_come_in_the_order_in_which_they_began(store):
@@ -192,6 +250,18 @@ def test_gits_own_maintenance_keeps_them(store, git):
     assert read(store, SESSION) == LINES
     put(store, "next", STARTED, LINES)
     assert len(sessions(store)) == 2
+
+
+def test_a_transcript_that_fails_on_the_way_leaves_nothing(store, git):
+    def broken():
+        yield LINES[0]
+        raise ValueError("the host's file ends here")
+
+    with pytest.raises(ValueError, match="ends here"):
+        put(store, SESSION, STARTED, broken())
+    assert sessions(store) == []
+    put(store, SESSION, STARTED, LINES)
+    assert read(store, SESSION) == LINES
 
 
 def test_one_that_is_too_large_is_refused(store, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import BusyError, GitmemError, RefusedError, UnreachableError
+from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store import arrivals as incoming
@@ -259,6 +259,21 @@ def test_a_branch_that_is_no_memory_is_refused(machine, remote, bare_git):
         first.sync(Accept.OTHER_PROJECT)
 
 
+def test_a_newer_format_is_not_touched(pair):
+    first, second = pair
+    text = first.read("FORMAT.md")
+    first.write("FORMAT.md", text.replace("version: 2", "version: 3"))
+    first.git("commit", "-qam", "Upgrade")
+    first.git("push", "-q", "origin", "gitmem")
+    second.save("one")
+    tip = second.tip
+    with pytest.raises(StoreFormatError, match="has format version 3") as caught:
+        second.sync()
+    assert caught.value.exit_code == ExitCode.STORE_FORMAT
+    assert second.tip == tip
+    second.sound()
+
+
 HOSTILE = {
     "a link": ("120000", "knowledge/link.md", "a link or a submodule"),
     "a link for a folder": ("120000", "facts", "a link or a submodule"),
@@ -350,6 +365,38 @@ def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(pa
     bare_git(remote, "update-ref", "refs/heads/gitmem", tip)
     with pytest.raises(RefusedError, match="a file of more than"):
         second.sync()
+
+
+UNUSABLE = {
+    "gitmem's temporary files": (".tmp/x", "its own temporary files"),
+    "a control character": ("a\x1b[31m.md", "control characters"),
+    "a file for a folder of gitmem's": ("episodes", "could not write its own"),
+    "a folder of gitmem's in other letters": ("Episodes/x.md", "could not write its own"),
+    "the memory in other letters": ("Memory.md", "could not write its own"),
+    "the settings in other letters": ("CONFIG.yaml", "could not write its own"),
+}
+
+
+@pytest.mark.long
+@pytest.mark.few(1)
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_of_a_remote_with_a_name_that_no_store_can_have_the_rest_is_taken(pair, remote, bare_git, what):
+    first, second = pair
+    first.save("what the first machine saved")
+    first.sync()
+    path, words = UNUSABLE[what]
+    tree = _planted(remote, bare_git, path, "100644", bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"x"))
+    commit = bare_git(remote, "commit-tree", "-p", "gitmem", "-m", "Harmless", tree)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", commit)
+    second.save("what the second machine saved")
+    done = second.sync()
+    assert any(words in notice and commit[:10] in notice for notice in done.notices)
+    assert "what the first machine saved" in second.read("memory.md")
+    first.sync()
+    assert first.tip == second.tip == bare_git(remote, "rev-parse", "gitmem")
+    assert path not in first.git("ls-tree", "-rz", "--name-only", "HEAD")
+    assert second.sync().notices == ()
+    second.sound()
 
 
 def test_names_that_one_file_system_takes_for_one_become_one(pair, remote, bare_git):
