@@ -206,10 +206,10 @@ def book(gitmem: Runner) -> tuple[Store, dict[str, str]]:  # noqa: F811
         "tabs": "Indent with tabs.",
     }
     ids = {name: str(gitmem.json("save", text, "--type", "decision")["id"]) for name, text in said.items()}
-    ids["again"] = str(gitmem.json("save", said["tabs"], "--type", "rule")["id"])
     gitmem("facts", "supersede", ids["memory"], ids["redis"])
     gitmem("facts", "retire", ids["linter"])
     gitmem("facts", "retire", ids["tabs"])
+    ids["again"] = str(gitmem.json("save", said["tabs"], "--type", "rule")["id"])
     gitmem("facts", "edit", ids["port"], "The port of staging is 5434.")
     store = Store(str(gitmem.root), real_app().context())
     known_facts(store)
