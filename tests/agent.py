@@ -8,6 +8,7 @@ transcript, too, and plays the pages of `tests/sessions`; a `Recorder` makes ses
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ from tests.command_line import ROOT
 from tests.world import World
 
 BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LIMITS = ("SECONDS", "LONGEST_SECONDS", "TOLD_SECONDS")  # after which a hook ends its process, which is this one
 
 
@@ -52,7 +54,8 @@ class Agent:
     def payload(self, kind: str, turn: str = "", **more: object) -> bytes:
         payload = {"hook_event_name": kind, "session_id": self.session, "cwd": self.cwd, "prompt_id": turn}
         payload |= {"transcript_path": self.transcript} if self.transcript else {}
-        return json.dumps(payload | more, ensure_ascii=False).encode()
+        text = json.dumps(payload | more, ensure_ascii=False)
+        return text.encode() if not _SURROGATE.search(text) else json.dumps(payload | more).encode()
 
     def hook(self, data: bytes, *words: str) -> str:
         """Run a hook in this process, which takes a tenth of the time; return all it printed."""

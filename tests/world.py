@@ -251,6 +251,14 @@ class Machine(World):
             own_settings(context, LISTED)
         super().__init__(root, context._replace(machine=name, clock=Clock(NOON, timedelta(seconds=1))))
 
+    @property
+    def now(self) -> datetime:
+        return self.clock.now
+
+    @now.setter
+    def now(self, now: datetime) -> None:
+        self.clock.now = now
+
     def like(self, other: Machine) -> Self:
         """Go on where another one stood, of whose store this one's is a copy."""
         self.clock.now, self._number, self.ids = other.clock.now, other._number, set(other.ids)

@@ -228,9 +228,9 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     assert stats["spent"]["columns"][-1]["values"] == [900, 150, 40, 0]
     assert stats["answers"]["columns"][-1]["values"] == [1, 0]
     page = demo.get("/stats")
-    assert "3 times a session was told the fix of an error; 2 times the error was gone afterwards." in page
+    assert "3 times a session was shown the fix of an error; 2 times the error was gone afterwards." in page
     assert '<td class="number">1</td></tr>' in page[page.index("Errors shown most") :]
-    assert page.count("As a table") == 4
+    assert page.count("As a table") == page.count("<svg")
     charts = [*stats["growth"], stats["spent"], stats["answers"]]
     assert page.count("<svg") == sum(chart["bars"] > 1 for chart in charts) < 4, "a chart of one bar is not drawn"
 
