@@ -120,11 +120,11 @@ class Machine:
     def paths(self) -> list[str]:
         """Return the paths of files and empty folders, but those of stores, of repositories and of caches.
 
-        The digits in the machine's name are of its stores, as what it accepted.
+        What names this machine, and which jobs ran on it, goes with `uninstall --everything`.
         """
         found = (path for top in (self.home, self.project) for path in top.rglob("*"))
         kept = (path.relative_to(self.folder) for path in found if path.is_file() or not any(path.iterdir()))
-        others = {".gitmem", ".git", ".gitignore", ".cache", "machine"}  # `.gitignore`: OpenCode's, by its settings
+        others = {".gitmem", ".git", ".gitignore", ".cache", "machine", "jobs"}  # `.gitignore`: OpenCode's, by its settings
         return sorted(str(path) for path in kept if not others & set(path.parts))
 
     def remember(self, name: str) -> str:
