@@ -124,7 +124,8 @@ class Machine:
         """
         found = (path for top in (self.home, self.project) for path in top.rglob("*"))
         kept = (path.relative_to(self.folder) for path in found if path.is_file() or not any(path.iterdir()))
-        others = {".gitmem", ".git", ".gitignore", ".cache", "machine", "jobs"}  # `.gitignore`: OpenCode's, by its settings
+        # `.gitignore`: OpenCode's, by its settings
+        others = {".gitmem", ".git", ".gitignore", ".cache", "machine", "jobs"}
         return sorted(str(path) for path in kept if not others & set(path.parts))
 
     def remember(self, name: str) -> str:
