@@ -13,8 +13,9 @@ from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
-from gitmem.model.fact import Fact, FactKind, day_of
+from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
 from gitmem.model.lines import Marks
+from gitmem.platform.barred import barred
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_book import KINDS
 from gitmem.record.fact_edits import act_on, check_length, check_literals, find_fact, forbid, retire
@@ -33,7 +34,10 @@ _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern",
 def run_facts(args: Args, app: App) -> None:
     act = {"list": _list, "add": _add, "forbid": _forbid}.get(args.action, _show_or_change)
     with app.waiting():
-        act(app.settled(), args, app)
+        store = app.settled()
+        if error := barred(os.path.join(store.root, FOLDER)):
+            raise error
+        act(store, args, app)
 
 
 def _show_or_change(store: Store, args: Args, app: App) -> None:

@@ -93,3 +93,11 @@ def test_a_private_folder_of_root_is_named_and_no_temporary_file(theirs):
         code, _, err = ran(*words)
         assert (code in {1, 6}, str(private) in err, ".json" in err) == (True, True, False)
     assert (private / "machine").stat().st_uid != NOBODY
+
+
+def test_facts_that_may_not_be_read_are_no_missing_ones(theirs):
+    run, ran = theirs
+    (run.root / "facts").chmod(0)
+    for words in (("facts",), ("facts", "list", "--json"), ("facts", "show", "uv")):
+        code, out, err = ran(*words)
+        assert (code, out, f"{run.root / 'facts'} may not be read: its mode is 000." in err) == (1, "", True)
