@@ -60,6 +60,7 @@ _DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
 _MOST_TOLD = 20  # purges of which it is shown what they removed
+_LOOKED_UP = 5  # records of authors; each costs digests of 40 ms, and anybody may push hundreds
 _NAME = 80  # characters of an author's name
 
 
@@ -92,7 +93,8 @@ def clean_commits(
     asked = {record.key: record for record in records if record.key not in state.agreed}
     untrusted = by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
     full = partial(history, git, tips, ())
-    for key in [key for key, record in asked.items() if key in untrusted and not seeker.found[key]]:
+    unsure = [key for key in asked if key in untrusted and not seeker.found[key]]
+    for key in unsure if len(unsure) <= _LOOKED_UP else ():
         if not (_concerns(git, walked, asked[key]) and (not clean or _concerns(git, full(), asked[key]))):
             del untrusted[key]
     untrusted |= dict.fromkeys(seeker.gave_up, "the search for its texts takes too long")
