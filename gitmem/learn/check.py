@@ -24,12 +24,14 @@ from gitmem.learn.evidence import (
     RefusedError,
     SaidRecord,
     clauses_with,
+    code_names,
     folded,
     head_with,
+    is_contrary,
     said_instead,
     said_points,
 )
-from gitmem.learn.question import AGENT, CUT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.question import AGENT, CUT, KINDS, LASTS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.learn.statements import as_statement
 from gitmem.model.fact import FactKind
@@ -62,8 +64,6 @@ _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
-# ASCII, as a Korean particle follows a name without a blank.
-_CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
 
 
 class _Ended(Value):
@@ -104,7 +104,8 @@ class Reader:
         ended = [*self._passing(answer, "ended", lambda item: self._ended(item, listed), refused)]
         stated: dict[_Stated, Claim] = {}
         for statement, claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
-            if any(_is_same(fact, claim) for fact in stated.values()):
+            same = (one for one in stated.values() if one.kind == claim.kind)
+            if any(says_the_same(one.statement, claim.statement) for one in same):
                 refused["twice"] += 1
             else:
                 stated[statement, claim.kind] = claim
@@ -154,6 +155,8 @@ class Reader:
     def _fact(self, item: Mapping[str, object], ended: Iterable[_Ended] = ()) -> tuple[str, Claim]:
         """Return the model's statement and the claim that it makes."""
         kind = str(item["kind"])
+        if item["lasts"] != LASTS:
+            raise RefusedError("one task")
         stated, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
         replaced = [name for one in ended if _is_meant(one.now, stated) for name in one.known]
         statement, found = self._claimed(kind, stated, replaced, item)
@@ -238,16 +241,26 @@ class Reader:
         for item in ended:
             for name in item.known:
                 meant = next((one for one in stated if _is_meant(item.now, one[0])), None)
-                is_issue = self._kinds.get(name) is FactKind.ISSUE
-                is_successor = meant is not None and meant[1] is FactKind.ISSUE
                 try:
-                    if item.why is not Why.REPLACED or (is_issue and not is_successor):
-                        yield self._ending(name, item, is_issue=is_issue)
+                    if self._ends(name, item, meant):
+                        yield self._ending(name, item)
                     else:
                         claim = stated[meant] if meant else self._successor(name, item)
                         stated[meant or (item.now, claim.kind)] = self._replacing(claim, name, item)
                 except RefusedError as why:
                     refused[str(why)] += 1
+
+    def _ends(self, name: str, item: _Ended, meant: _Stated | None) -> bool:
+        """Return whether a known fact ends with no claim in its place; one that is done but no issue waits."""
+        kind = self._kinds.get(name)
+        if item.why is Why.REPLACED:
+            return kind is FactKind.ISSUE and (meant is None or meant[1] is not kind)
+        if item.why is Why.DROPPED or kind is FactKind.ISSUE or name in self._passing_facts or is_found(name):
+            return True
+        solved = any(self._kinds.get(one) is FactKind.ISSUE for one in item.known)  # an issue, and takes none with it
+        if solved or said_points(item.now) <= said_points(self._known[name]):
+            raise RefusedError("no issue")
+        return False
 
     def _successor(self, name: str, item: _Ended) -> Claim:
         """Return the claim of what holds instead of a known fact, where it stands in `ended` alone.
@@ -268,18 +281,16 @@ class Reader:
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
         """Return a claim that takes the place of a known fact, or where that is not shown, disputes it."""
         try:
-            is_shown = self._is_about(name, self._quoted(item).request, item.now)
+            is_shown = item.why is Why.REPLACED and self._is_about(name, self._quoted(item).request, item.now)
         except RefusedError:
             is_shown = False
         if is_shown or is_found(name):
             return claim._replace(replaces=(*claim.replaces, name))
         return claim._replace(disputes=(*claim.disputes, name))
 
-    def _ending(self, name: str, item: _Ended, *, is_issue: bool) -> Ending:
+    def _ending(self, name: str, item: _Ended) -> Ending:
         """Return the ending of a known fact without a successor. Raises RefusedError if it is not shown."""
         found = self._quoted(item)
-        if item.why is Why.DONE and not is_issue and name not in self._passing_facts and not is_found(name):
-            raise RefusedError("no issue")
         if not self._is_about(name, found.request, item.now):
             raise RefusedError("other subject")
         return Ending(name, item.why, item.now, found.request, found.who)
@@ -309,7 +320,7 @@ class Reader:
     def _fix(self, item: Mapping[str, object]) -> Fix:
         error, cause, fix = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
         request = self._record.find(item, own=False).request
-        names = set(_CODE_NAME.findall(folded(fix)))
+        names = code_names(fix)
         if not error or not fix:
             raise RefusedError("length")
         is_named = sum(name in self._record.done for name in names) >= NAMED * len(names)
@@ -324,7 +335,7 @@ class Reader:
             raise RefusedError("unknown request")
         if share(sentence, self._record.whole) < ANY_WORDS:
             raise RefusedError("unsupported")
-        if any(_denies(sentence, said) for said in self._record.users_sentences(request)):
+        if any(is_contrary(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
         is_known = re.fullmatch(r"C\d+", topic) is not None
         if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):
@@ -375,13 +386,6 @@ class Reader:
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
 
 
-def _denies(sentence: str, said: str) -> bool:
-    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse."""
-    points = said_points(sentence)
-    is_whole = len(points) > 1 and part_of(points, folded(said)) == 1
-    return is_whole and is_negated(sentence) != is_negated(said)
-
-
 def _is_statement(text: str) -> bool:
     is_whole = not any(mark in text for mark in (_REDACTED, CUT))
     return is_whole and _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?") and bool(stems_of(text))
@@ -389,10 +393,6 @@ def _is_statement(text: str) -> bool:
 
 def _strings(given: object) -> list[str]:
     return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-
-
-def _is_same(one: Claim, other: Claim) -> bool:
-    return one.kind == other.kind and says_the_same(one.statement, other.statement)
 
 
 def _is_meant(now: str, statement: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from gitmem.document.message import one_line
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, points_of, share, words_of
+from gitmem.model.similarity import OWN_WORDS, denies, is_echo, is_negated, part_of, points_of, share, words_of
 from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
 from gitmem.text.words import hangul_stem
@@ -33,6 +33,8 @@ _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
 _LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
+# ASCII, as a Korean particle follows a name without a blank.
+_CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
 _MARKS = " .…\"'!"
 
 
@@ -228,6 +230,18 @@ def said_instead(said: str, before: str) -> str:
 def said_points(text: str) -> frozenset[str]:
     """Return the stems and the numbers of a text, those that are spelled out, too."""
     return points_of(text) | numbers_of(text)
+
+
+def is_contrary(sentence: str, said: str) -> bool:
+    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse."""
+    points = said_points(sentence)
+    is_whole = len(points) > 1 and part_of(points, folded(said)) == 1
+    return is_whole and is_negated(sentence) != is_negated(said)
+
+
+def code_names(text: str) -> set[str]:
+    """Return the commands, files, options and numbers that a text names, folded."""
+    return {*_CODE_NAME.findall(folded(text))}
 
 
 def _own(part: SaidPart) -> str:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from gitmem.llm.protocol import Question, Size
 from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of
+from gitmem.model.outcome import Outcome, verdict_of
 from gitmem.model.similarity import WEIGHED, stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
@@ -27,6 +28,7 @@ USER, AGENT, TOOL = "USER", "AGENT", "TOOL"
 CUT = "[…]"  # stands for the middle of a text that is left out
 FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
 CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
+LASTS = "yes"  # of a fact: more than the task at hand depends on it
 KINDS = {
     "decision": FactKind.DECISION,
     "rule": FactKind.RULE,
@@ -90,7 +92,14 @@ _ASKED: dict[str, object] = {
     "ended": _list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
     "pairs": _list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
     "facts": _list_of(
-        kind=_one_of(KINDS), statement=_TEXT, reason=_TEXT, **_QUOTED, known=_TEXTS, until=_TEXT, forbids=_TEXTS
+        kind=_one_of(KINDS),
+        lasts=_one_of((LASTS, "no")),
+        statement=_TEXT,
+        reason=_TEXT,
+        **_QUOTED,
+        known=_TEXTS,
+        until=_TEXT,
+        forbids=_TEXTS,
     ),
     "mends": _list_of(error=_TEXT, cause=_TEXT, mend=_TEXT, **_QUOTED),
     "requests": _list_of(request={"type": "integer"}, sentence=_TEXT, state=_one_of(State), topic=_TEXT),
@@ -173,6 +182,8 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
     for number, turn in enumerate(turns, 1):
         said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
+        tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
+        tools += ["INTERRUPTED by USER"] if turn.interrupted else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
         prompt = human_text(turn.prompt)
         parts = [

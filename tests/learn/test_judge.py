@@ -36,6 +36,7 @@ UV = {
     "known": [],
     "until": "",
     "forbids": [],
+    "lasts": "yes",
 }
 NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
 NFS |= {"quote": "Known issue: the index breaks on NFS"}

@@ -24,7 +24,7 @@ from gitmem.learn.reply import Judged
 from gitmem.learn.statements import as_statement
 from gitmem.llm.protocol import Size
 from gitmem.model.fact import FactKind, make_fact
-from gitmem.model.turns import Failure, Turn
+from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.words import UserWords, WordKind
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -45,6 +45,7 @@ FACT = {
     "known": [],
     "until": "",
     "forbids": [],
+    "lasts": "yes",
 }
 ENDED = {"known": ["F1"], "why": "replaced", "now": FACT["statement"], "request": 1, "quote": FACT["quote"]}
 FIX = {
@@ -388,6 +389,21 @@ def test_an_issue_that_ends_takes_no_decision_with_it():
     assert judged.refused == {"no issue": 1}
 
 
+def test_what_is_said_beside_a_decision_that_is_done_is_kept_and_waits_with_it():
+    known = knowing("The exporter writes its files beside the input.")
+    done = ENDED | {"why": "done"}
+    for facts in ((), (FACT,)):
+        judged = read(*facts, known=known, ended=[done])
+        assert [(fact.statement, fact.disputes) for fact in judged.facts] == [(FACT["statement"], ("F1",))]
+    for now in ("", "The exporter writes files beside the input."):
+        judged = read(known=known, ended=[done | {"now": now}])
+        assert (judged.facts, judged.endings, judged.refused) == ((), (), {"no issue": 1})
+
+
+def test_a_wish_for_one_task_is_refused():
+    assert read(FACT | {"lasts": "no"}).refused == {"one task": 1}
+
+
 def test_a_dropped_fact_ends_without_a_successor_if_the_record_speaks_of_it():
     known = knowing("Files of the exporter lie beside the input.", "Zebras graze elsewhere.")
     gone = {"known": ["F1", "F2"], "why": "dropped", "now": "", "request": 1, "quote": FACT["quote"]}
@@ -457,16 +473,19 @@ def turn(number: int, prompt: str, answer: str = "Done.", **more: object) -> Tur
 
 def test_the_record_tells_what_failed_and_what_fixed_it():
     failure = Failure(AT, "Bash", "t", "make", "error: no rule", fixed_by="make", meanwhile="change `/p/Makefile`")
-    (window,) = windows_of(
-        [turn(1, "Build it", failures=(failure,), said=("Let me look.",), cwd="/p", files=("/p/a.c",))]
-    )
+    done = {"said": ("Let me look.",), "cwd": "/p", "files": ("/p/a.c",), "runs": (Run("make", "", failed=False),)}
+    stopped = turn(2, "Go on", "", interrupted=True)
+    (window,) = windows_of([turn(1, "Build it", failures=(failure,), **done), stopped])
     assert [str(part) for part in window] == [
         "[1] USER: Build it",
         "[1] AGENT: Let me look.",
         "[1] TOOL: FAILED `make`: error: no rule",
         "[1] TOOL: CHANGED SINCE: change `Makefile`\nTHEN WORKED `make`",
         "[1] TOOL: CHANGED FILES a.c",
+        "[1] TOOL: WORKED the last test or build",
         "[1] AGENT: Done.",
+        "[2] USER: Go on",
+        "[2] TOOL: INTERRUPTED by USER",
     ]
 
 

@@ -79,7 +79,7 @@ def test_a_model_judges_what_was_recorded_before_and_a_user_sees_question_answer
     gitmem, model_server, replay_asked
 ):
     unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "until": ""}
-    refused = unknown | {"quote": "nobody ever said these words here", "known": [], "forbids": []}
+    refused = unknown | {"quote": "nobody ever said these words here", "known": [], "forbids": [], "lasts": "yes"}
     model_server.reply = lambda _: NOTHING | {"facts": [refused]}
     replay_asked("s-judge", 0)
     gitmem("config", "--user", "summary.provider", "--unset")
@@ -100,7 +100,14 @@ def test_a_model_judges_what_was_recorded_before_and_a_user_sees_question_answer
 
 
 RULE = {"kind": "rule", "statement": "Columns of the export are named in snake_case, as in the import.", "reason": ""}
-RULE |= {"request": 1, "quote": "In snake_case, as in the import", "known": [], "until": "", "forbids": []}
+RULE |= {
+    "request": 1,
+    "quote": "In snake_case, as in the import",
+    "known": [],
+    "until": "",
+    "forbids": [],
+    "lasts": "yes",
+}
 
 
 def test_an_agent_that_cannot_be_started_is_asked_and_answers_by_itself(gitmem, model_server, replay_asked):
