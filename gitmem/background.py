@@ -14,6 +14,7 @@ from functools import partial
 
 from gitmem.errors import GitmemError, UnfinishedError, UnreadableError
 from gitmem.git.lock import alone
+from gitmem.history.authors import look_up_all
 from gitmem.history.marks import known_marks
 from gitmem.learn.facts import adopt_if_changed, keep_turn
 from gitmem.model.events import HookEvent, HookKind
@@ -25,9 +26,11 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
 from gitmem.record.save import drain
+from gitmem.record.working_memory import apply_events, forget_working
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.heard import note_heard
 from gitmem.store.known_facts import fact_headers, known_facts
+from gitmem.store.layers import divert, was_paused
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -122,7 +125,6 @@ def _look(store: Store, alive: Callable[[int], bool]) -> Pending:
         pending = look(store, alive)
         if not store.has_layers:
             return pending
-        from gitmem.store.layers import divert
 
         divert(store)
         if {event.source for event in pending.events}.issubset(HookSpool(store.private).names()):
@@ -131,16 +133,12 @@ def _look(store: Store, alive: Callable[[int], bool]) -> Pending:
 
 def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
     """Process the events of private sessions, in the private store."""
-    from gitmem.store.layers import divert
-
     private = divert(store)
     if private is not None:
         process_spool(private, alive)
 
 
 def _update_working(store: Store, pending: Pending) -> None:
-    from gitmem.record.working_memory import apply_events
-
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
     apply_events(store, pending.events, contexts)
 
@@ -165,7 +163,6 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     left to the next call. Failures are written to the log.
     """
     from gitmem.health.document_checks import look as check_documents
-    from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
     from gitmem.history.session_count import count_sessions
@@ -301,9 +298,7 @@ class _Steps:
         )
         from gitmem.record.exchanges import turns_of
         from gitmem.record.tally import Heard, note_missing
-        from gitmem.record.working_memory import forget_working
         from gitmem.store.known_patterns import pattern_headers
-        from gitmem.store.layers import was_paused
         from gitmem.tell.outcome_counts import count_given, note_fixes
 
         if self._store.has_layers and was_paused(self._store, session.name):

@@ -23,7 +23,7 @@ MODULES = {
     "gitmem.tell.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.tell.prompt": CLASSES
     | {"datetime", "difflib", "gitmem.history.origin", "gitmem.redact.redact", "gitmem.store.transact"},
-    "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
+    "gitmem.cli.main": CLASSES | {"argparse", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},
 }

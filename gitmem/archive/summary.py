@@ -17,17 +17,13 @@ from gitmem.document.entry import clean_text, without_entries
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.errors import GitmemError
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_text
+from gitmem.store.store import Store
 from gitmem.text.sentences import split
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TypeVar, Value
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import TypeVar
-
-    from gitmem.store.store import Store
-
-    Item = TypeVar("Item", "Theme", "KeyDecision", "Issue")
+Item = TypeVar("Item", "Theme", "KeyDecision", "Issue")
 
 KIND = "summary"
 OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping
 
 from gitmem.cli.arguments import MAX_TEXT, Args, bounded
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from typing import Any, TextIO
-
-    from gitmem.platform.machine import Context
-    from gitmem.store.store import Store
-
+from gitmem.platform.machine import Context, machine_name, now
+from gitmem.store.acceptance import no_store
+from gitmem.store.locate import find_store, is_store, user_store
+from gitmem.store.store import Store, own_store
+from gitmem.text.terminal import fenced, harmless, json_text, painted, plain, styled, wrapped
+from gitmem.values import Any, TextIO, Value
 
 OWN = ""  # the source of an answer that needs no fence
 _MAX_CHARACTERS = 400_000  # of a command's output, at most
@@ -56,8 +54,6 @@ class App(Value):
 
     def context(self) -> Context:
         """Return the surroundings a store works in."""
-        from gitmem.platform.machine import Context, machine_name, now
-
         return Context(self.environ, self.home(), machine_name(self.home(), make=not self.read_only), now)
 
     @property
@@ -87,9 +83,6 @@ class App(Value):
 
     def find(self) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
-        from gitmem.store.acceptance import no_store
-        from gitmem.store.locate import find_store, is_store, user_store
-
         if self.args.user:
             found = user_store(self.home())
             if is_store(found):
@@ -104,7 +97,6 @@ class App(Value):
     def open(self) -> Store:
         """Return the command's store, as it is."""
         from gitmem.purge.unfinished import finish_purge
-        from gitmem.store.store import Store
 
         store = Store(self.find(), self.context())
         store.folder = self.folder()
@@ -137,7 +129,6 @@ class App(Value):
 
                 self.notices(tuple(process_spool(store)))
         except GitmemError as error:
-            from gitmem.platform.machine import now
             from gitmem.store.findings import FailureLog, LoggedFailure
 
             FailureLog(store.private).record(
@@ -182,7 +173,6 @@ class App(Value):
 
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Sync in the background if it is due, the user's own store too; `session`: one has just begun or ended."""
-        from gitmem.store.store import own_store
         from gitmem.sync.records import is_due
 
         for one in (store, own_store(store)):
@@ -197,8 +187,6 @@ class App(Value):
         """
         cleans, paints = source != OWN and not self.out.isatty(), self.colour()
         if self.args.json or cleans or paints:
-            from gitmem.text.terminal import fenced, json_text, painted, plain
-
             if self.args.json:
                 print(json_text(value, indent=2), file=self.out)
                 return
@@ -253,8 +241,6 @@ class App(Value):
     def notices(self, notices: tuple[str, ...]) -> None:
         """Print notices on stderr."""
         for notice in notices:
-            from gitmem.text.terminal import plain
-
             self.say(f"gitmem: {plain(notice)}")
 
     def waiting(self) -> contextlib.AbstractContextManager[object]:
@@ -313,7 +299,6 @@ class App(Value):
         """Return a text in one of the `STYLES` of gitmem.text.terminal, or unchanged if no colour is used."""
         if not self.colour():
             return text
-        from gitmem.text.terminal import styled
 
         return styled(style, text)
 
@@ -321,7 +306,6 @@ class App(Value):
 def _fitted(text: str, size: os.terminal_size | None) -> str:
     if size is None or not size.columns:
         return text
-    from gitmem.text.terminal import wrapped
 
     return wrapped(text, size.columns)
 
@@ -334,8 +318,6 @@ class _Harmless:
 
     def write(self, text: str) -> int:
         if not text.isascii() or "\x7f" in text:
-            from gitmem.text.terminal import harmless  # late: a save says little
-
             text = harmless(text)
         try:
             return self._stream.write(text)

@@ -7,16 +7,13 @@ import os
 import time
 from collections.abc import Sequence
 
+from gitmem.cli.app import App
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.machine import start_detached
 from gitmem.store.acceptance import disconnected_branch
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.cli.app import App
 
 JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on
 REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 
 from gitmem import __version__
-from gitmem.cli.app import App, not_printed
+from gitmem.cli.app import App, not_printed, real_app
 from gitmem.cli.arguments import Args
 from gitmem.cli.table import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
+from gitmem.platform.machine import now
+from gitmem.text.terminal import json_text, mask_urls, plain, styled
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
@@ -93,7 +95,6 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
         journal = _log(app, args, error) if is_git or code in _LOGGED else ""
         report = {"error": error.message, "remedy": error.remedy or _DAMAGE * bool(is_git and journal)}
     else:
-        from gitmem.platform.machine import now
         from gitmem.store.findings import failure_of
 
         code, failure = ExitCode.FAILURE, failure_of(now(), "", error)
@@ -103,8 +104,6 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
         else:
             report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
             report["traceback"] = failure.traceback
-    from gitmem.text.terminal import json_text, mask_urls, plain, styled
-
     report = {key: mask_urls(value) for key, value in report.items()}  # it may quote an address with its password
     if as_json:
         print(json_text({**report, "exit_code": int(code)}), file=app.err)
@@ -120,7 +119,6 @@ def _log(app: App, args: Args | None, error: Exception) -> str:
     if args is None:
         return ""
     try:
-        from gitmem.platform.machine import now
         from gitmem.store.findings import FailureLog, failure_of
 
         failure = failure_of(now(), args.command, error.message if isinstance(error, GitmemError) else error)
@@ -132,8 +130,6 @@ def _log(app: App, args: Args | None, error: Exception) -> str:
 
 def run() -> None:
     """Run the command line of this process (the `gitmem` script)."""
-    from gitmem.cli.app import real_app
-
     code = main(sys.argv[1:], real_app)
     for stream in (sys.stdout, sys.stderr):
         try:

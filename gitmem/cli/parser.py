@@ -9,10 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitmem import __version__
 from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, nearest, sections
 from gitmem.errors import UsageError
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
+from gitmem.values import Any, NoReturn
 
 vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
 

@@ -15,14 +15,11 @@ from functools import partial
 from gitmem.errors import GitmemError
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder
 from gitmem.store.locate import find_store, has_home_stores
-from gitmem.values import TYPE_CHECKING
+from gitmem.values import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from gitmem.store.spool import HookSpool
     from gitmem.store.store import Store
-
 
 PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
 

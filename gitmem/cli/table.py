@@ -11,11 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from gitmem.values import Any, Value
 
 # The first screen of `gitmem --help`, in groups. The lines, texts and arguments of all commands stand in
 # gitmem/cli/commands.txt. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module

@@ -14,10 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
 from gitmem.git.process import MOST_OUTPUT, Dialogue, Git
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.git.process import Git
+from gitmem.values import Value
 
 
 def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:

@@ -26,10 +26,7 @@ from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError
 from gitmem.text.terminal import mask_urls
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Self
+from gitmem.values import Self
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps

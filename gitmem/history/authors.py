@@ -19,12 +19,8 @@ from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, FOREIGN, LENGTH, MADE, How, Origin, identifier_of, key_of
 from gitmem.platform.safe_open import read_regular, replace_file
+from gitmem.store.store import Store
 from gitmem.text.terminal import plain
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end

@@ -15,6 +15,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import BUGS, ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import GitmemError
+from gitmem.git.objects import Objects
 from gitmem.history.authorship import (
     AGAIN,
     CHANGED,
@@ -30,12 +31,8 @@ from gitmem.history.authorship import (
 )
 from gitmem.model.pattern import claims, parse_pattern
 from gitmem.platform.safe_open import read_text
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.git.objects import Objects
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
 # Operations of gitmem that change neither bug patterns nor counts.

@@ -6,21 +6,16 @@ import os
 import re
 from collections.abc import Collection, Sequence
 
-from gitmem.document.entry import find_entries
+from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.waiting_changes import read_changes
-from gitmem.model.fact import day_of
+from gitmem.model.fact import Fact, day_of
+from gitmem.model.lines import Marks, marks_of, with_marks
+from gitmem.model.validity import FactPlace, Ground
 from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.document.entry import Entry
-    from gitmem.model.fact import Fact
-    from gitmem.model.lines import Marks
-    from gitmem.model.validity import FactPlace
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 _LONGEST = 80  # characters of a phase
 # The facts, places and marks of the last call of `place_marks`.
@@ -51,8 +46,6 @@ def marked(store: Store, text: str, name: str = "") -> str:
 
     `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
     """
-    from gitmem.model.lines import with_marks
-
     stem = id_in(name)
     marks = marks_for(store, {stem, *_IDS.findall(text)})
     return with_marks(text, marks, stem if is_id(stem) else "", sources_of(store, name) if marks.sources else ())
@@ -73,8 +66,6 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
     Everything that tells facts gets branch and staleness from here.
     """
-    from gitmem.model.lines import marks_of
-
     places = _places(store, facts)
     for known, there, marks in _last:
         if known == facts and there == places:  # quick, as `fact_of` returns the same objects
@@ -90,7 +81,6 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     code = store.code() if placed else None
     if not standing:
         return {}
-    from gitmem.model.validity import FactPlace, Ground
 
     places: dict[str, FactPlace] = {}
     if code is not None:

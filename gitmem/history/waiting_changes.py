@@ -7,10 +7,8 @@ import os
 from collections.abc import Mapping
 
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _CHANGED = "changed.json"  # what others changed
 

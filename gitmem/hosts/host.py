@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from gitmem.platform.machine import read_resource
+from gitmem.platform.safe_open import open_regular
 from gitmem.text.terminal import FENCE
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -223,7 +224,6 @@ def shared_server(place: InstallPlace) -> dict[str, object]:
 def first_object(path: str) -> Payload:
     """Return the JSON object on the first line of a transcript, an empty one if there is none."""
     from gitmem.model.transcript import objects
-    from gitmem.platform.safe_open import open_regular
 
     file = open_regular(path)
     if file is None:

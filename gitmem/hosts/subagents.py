@@ -6,6 +6,7 @@ import heapq
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from gitmem.platform.safe_open import open_regular
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ def called_by(path: str, *keys: str, prefix: str = "") -> list[str]:
 
 
 def _head(path: str) -> bytes:
-    from gitmem.platform.safe_open import open_regular
-
     file = open_regular(path)
     if file is None:
         return b""

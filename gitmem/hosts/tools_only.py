@@ -16,7 +16,6 @@ from gitmem.hosts.settings import Edit, ServerEdit
 
 
 def _crush(host: Host, place: InstallPlace) -> Sequence[Edit]:
-
     server = {"type": "stdio"} | place.server
     if place.scope is Scope.USER:
         folder = config_folder(host, place)

@@ -81,7 +81,6 @@ def turn_roundtrip_works(host: Host, environ: Mapping[str, str], home: str) -> b
 
 
 def _roundtrip_works_in(own: str, host: Host, environ: Mapping[str, str], home: str) -> bool:
-
     lines = {host.events[event].partition(".")[0]: (event, line) for event, line in host.commands().items()}
     project = os.path.join(own, "project")
     os.makedirs(os.path.dirname(script_path(own)))

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    Added = tuple[tuple[str, str], ...]  # paths as the call names them, each with the added lines
-
+Added = tuple[tuple[str, str], ...]  # paths as the call names them, each with the added lines
 PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
 EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 PATHS = ("file_path", "notebook_path", "path")

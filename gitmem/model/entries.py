@@ -24,18 +24,13 @@ from gitmem.model.exchange import (
     render_fields,
 )
 from gitmem.model.outcome import Outcome, judge_outcome, told_error
-from gitmem.model.turns import Turn, is_restated, is_trivial, program
+from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
+from gitmem.platform.machine import datetime
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
 from gitmem.text.words import keywords, stop_words
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.model.turns import Failure
-
+from gitmem.values import Value
 
 ANSWER_LENGTH = 20_000  # characters; the transcript has the rest
 ASKED_LENGTH = 200

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from gitmem.model.edits import PATHS, added_lines, changed_files, edits_of, shown_changes
+from gitmem.model.edits import PATHS, Added, added_lines, changed_files, edits_of, shown_changes
 from gitmem.model.words import (
     QUESTIONS,
     UserWords,
@@ -22,14 +22,8 @@ from gitmem.model.words import (
     refusal_in,
     words_in,
 )
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import Any
-
-    from gitmem.model.edits import Added
-
+from gitmem.platform.machine import datetime
+from gitmem.values import Any, Value
 
 _TARGETS = (*PATHS, "url", "pattern", "query", "description")
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest

@@ -19,13 +19,9 @@ from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow
 from gitmem.errors import RefusedError
 from gitmem.model.outcome import LEADS_ON, Outcome
-from gitmem.platform.machine import UTC
+from gitmem.platform.machine import UTC, datetime
 from gitmem.text.sentences import is_korean
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
+from gitmem.values import Value
 
 EXCHANGE = "Exchange"
 SECTION = "Exchanges"

@@ -20,12 +20,9 @@ from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.platform.machine import UTC, datetime
 from gitmem.text.words import keywords
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Any, TypeVar, Value
 
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    T = TypeVar("T", bound=StrEnum)
+T = TypeVar("T", bound=StrEnum)
 
 
 FOLDER = FACTS

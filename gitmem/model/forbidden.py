@@ -13,10 +13,8 @@ from functools import lru_cache
 from itertools import takewhile
 
 from gitmem.model.shell import SETS, commands
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.model.shell_reader import ShellCommand
+from gitmem.model.shell_reader import ShellCommand
+from gitmem.values import Value
 
 COMMAND, PATH, TEXT = "command", "path", "text"
 MOST_LITERALS, MAX_LITERAL = 40, 200  # of one rule; characters

@@ -10,12 +10,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
+from gitmem.model.turns import Run, Turn
 from gitmem.text.sentences import Kind, blocks
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.model.turns import Run, Turn
-
 
 ERROR_LENGTH = 200  # characters
 _READ = 8_000  # characters of an answer

@@ -7,14 +7,11 @@ behind what only runs it, such as `sudo`, `env`, `python -m`, `uv run` or `docke
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from gitmem.model.shell_reader import ShellCommand, ShellReader
 from gitmem.platform.machine import table
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SETS = re.compile(r"[A-Za-z_]\w*=")
 _DECLARES = frozenset(("export", "local", "readonly", "declare"))

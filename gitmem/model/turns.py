@@ -13,17 +13,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now, written
-from gitmem.model.edits import PLACE
+from gitmem.model.edits import PLACE, Added
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import UserWords, WordKind, noise
+from gitmem.platform.machine import datetime
 from gitmem.text.words import keywords
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gitmem.model.edits import Added
-
+from gitmem.values import Value
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 

@@ -14,11 +14,7 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from gitmem.errors import RefusedError
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
+from gitmem.values import Any, BinaryIO
 
 HANDLES = (
     os.name == "posix"

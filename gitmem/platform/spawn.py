@@ -15,11 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import IO
-
+from gitmem.values import IO
 
 # Signals, by their numbers, since the module `signal` takes 1 ms to import; they are the same wherever gitmem runs.
 _SIGKILL, _SIGTERM = 9, 15

@@ -18,13 +18,11 @@ from gitmem.git.filters import filters_off
 from gitmem.git.layout import common_dir_of, linked_git_dir
 from gitmem.git.process import Git
 from gitmem.git.trust import check_owner
+from gitmem.model.fact import Fact
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import enter, read_open, split
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.model.fact import Fact
+from gitmem.values import Value
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:

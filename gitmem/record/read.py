@@ -9,22 +9,13 @@ from gitmem.document.ids import PURGED
 from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
-from gitmem.platform.machine import is_running, timedelta
+from gitmem.platform.machine import Context, datetime, is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
-from gitmem.store.spool import HookSpool
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.store.spool import Delivered, HookSpool
+from gitmem.store.store import Store
+from gitmem.values import TypeVar, Value
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import TypeVar
-
-    from gitmem.platform.machine import Context
-    from gitmem.store.spool import Delivered
-    from gitmem.store.store import Store
-
-    AnyValue = TypeVar("AnyValue", bound=Value)
-
-
+AnyValue = TypeVar("AnyValue", bound=Value)
 _JUST_NOW = timedelta(seconds=5)
 IDLE = timedelta(hours=1)  # after which a session counts as over
 _ZONES = timedelta(days=2)  # by which a name that begins with a local time may be off, and more

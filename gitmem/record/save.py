@@ -23,6 +23,7 @@ from gitmem.redact.redact import kinds_of, redact
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.text.terminal import plain
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def save_text(
     event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host))
     if kind.lasts:
         from gitmem.record.fact_book import known_as
-        from gitmem.text.terminal import plain
 
         store.check_writes()
         if fact := known_as(store, event):

@@ -23,10 +23,7 @@ from gitmem.platform.machine import table
 from gitmem.redact.names import Span
 from gitmem.redact.places import find_in_context
 from gitmem.redact.values import compiled
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from typing import Any
+from gitmem.values import Any, Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.
 _INVISIBLE = (

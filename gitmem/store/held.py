@@ -6,12 +6,6 @@ import contextlib
 import os
 
 from gitmem.store.locate import HOME_HOSTS, user_store
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    T = TypeVar("T")
 from gitmem.store.spool import HookSpool
 
 _FOLDER = "held"

@@ -19,19 +19,14 @@ from gitmem import __version__
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
+from gitmem.model.lines import normalized
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, read_regular, replace_file
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.store.store import Store
+from gitmem.values import Any, Value
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from gitmem.store.store import Store
-
-    Late = Callable[[], bool]  # says whether the deadline has passed
-    Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
-
-
+Late = Callable[[], bool]  # says whether the deadline has passed
+Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 KNOWN_FOLDER = "known"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
@@ -335,8 +330,6 @@ def _state(fact: Fact) -> str:
 
 def _digest(description: str) -> str:
     """Return eight digits for the words of a fact; other words seldom get the same ones, which only costs time."""
-    from gitmem.model.lines import normalized
-
     return f"{crc32(normalized(description).encode('utf-8', 'replace')):08x}"
 
 

@@ -22,14 +22,9 @@ from collections.abc import Callable, Iterable, Iterator
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.platform.safe_open import CREATE, READ, drop_file, set_mark
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TypeVar, Value
 
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    T = TypeVar("T")
-
-
+T = TypeVar("T")
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 STILL_WRITING_SECONDS = 60.0  # after which an incomplete file counts as abandoned
 _SUFFIX = ".json"

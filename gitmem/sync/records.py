@@ -9,11 +9,8 @@ import os
 
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _FILE = "sync.json"
 

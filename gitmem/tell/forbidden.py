@@ -12,19 +12,19 @@ from enum import StrEnum
 from itertools import islice
 
 from gitmem.document.ids import digest, do_meet
+from gitmem.document.message import one_line
+from gitmem.history.authors import People
 from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
-from gitmem.model.fact import day_of, parse_fact
+from gitmem.model.fact import Fact, day_of, parse_fact
 from gitmem.model.forbidden import ToolCall, meets
 from gitmem.platform.safe_open import read_object, write_json
 from gitmem.store.forbids import literals_of, write_forbids
 from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
 from gitmem.tell.firings import Firing, firings, note_firing
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.model.fact import Fact
-    from gitmem.store.store import Store
+from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 _CONFIRMED = "rules.json"  # of the private folder: digests of the rules of others that the user confirmed here
 _MOST_TOLD = 5  # rules of one answer
@@ -111,8 +111,6 @@ def newer_rivals(store: Store, rule: Fact) -> list[Fact]:
 
 def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
     """Return the rules of other authors that the user has not confirmed, or that were changed since."""
-    from gitmem.history.authors import People  # looks into history, which a call that no rule forbids spares
-
     people, confirmed = People(store), read_object(os.path.join(store.private, _CONFIRMED))
     return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
 
@@ -139,9 +137,6 @@ def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
 
 
 def _lines(store: Store, known: Fact, literal: str) -> Iterator[str]:
-    from gitmem.document.message import one_line
-    from gitmem.text.terminal import plain
-
     rule = parse_fact(store.read(known.path) or b"", known.path) or known
     yield plain(f"This call does what a rule of {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
     yield plain(f"- {one_line(rule.description or rule.text, 300)} ^{rule.id}")

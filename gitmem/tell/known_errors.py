@@ -17,7 +17,7 @@ from gitmem.model.command import runs_elsewhere
 from gitmem.model.error import ErrorSignature, is_again, is_telling, likeness, read_errors, signature
 from gitmem.model.pattern import BugPattern, Solution, claims, only
 from gitmem.model.similarity import SAME_ERROR
-from gitmem.record.read import glance
+from gitmem.record.read import Pending, glance
 from gitmem.record.working_memory import working_with
 from gitmem.store.known_facts import Header
 from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
@@ -26,10 +26,7 @@ from gitmem.tell.risk import from_other
 from gitmem.tell.usage_log import COUNTS, ERROR, USELESS, Count, GivenText, known_to, note_asked, total, usefulness_of
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.record.read import Pending
+from gitmem.values import Value
 
 UNKNOWN = "somebody"  # no commit that the index knows brought it
 

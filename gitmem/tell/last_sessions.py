@@ -13,17 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gitmem.document.entry import Entry, entry_id, find_entries, is_purged, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
+from gitmem.history.authors import People
 from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
-from gitmem.model.lines import normalized, with_marks
+from gitmem.model.lines import Marks, normalized, with_marks
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType, classify
 from gitmem.model.turns import may_refute
 from gitmem.text.words import keywords
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.history.authors import People
-    from gitmem.model.lines import Marks
+from gitmem.values import Value
 
 Lines = list[tuple[str, str]]  # of a start, each with the id of its memory or ""
 

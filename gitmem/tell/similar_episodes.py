@@ -12,13 +12,11 @@ from gitmem.model.error import ErrorSignature, likeness, read_error
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.model.similarity import SAME_ERROR
+from gitmem.search.hits import Hit
 from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.store import Store
 from gitmem.tell.usage_log import Count
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.search.hits import Hit
-    from gitmem.store.store import Store
+from gitmem.values import Value
 
 LIMIT = 5
 _WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome

@@ -9,14 +9,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from gitmem.document.document import Document
-from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, entry_id, find_section, render_entry, without_ids
+from gitmem.document.entry import (
+    CORE_DECISIONS,
+    KNOWN_ISSUES,
+    Section,
+    entry_id,
+    find_section,
+    render_entry,
+    without_ids,
+)
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, session_tag, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.marks import sources_of
-from gitmem.model.lines import with_marks
+from gitmem.model.lines import Marks, with_marks
+from gitmem.model.turns import Turn
+from gitmem.project.code import ProjectState
 from gitmem.record.read import redacted
-from gitmem.store.known_facts import never
+from gitmem.store.known_facts import Late, never
+from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.tell.last_sessions import (
     PIECE,
@@ -31,16 +42,6 @@ from gitmem.tell.last_sessions import (
 from gitmem.tell.parts import Part, Shown, fit
 from gitmem.tell.start_facts import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.text.terminal import FENCE, opening, plain
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.document.entry import Section
-    from gitmem.model.lines import Marks
-    from gitmem.model.turns import Turn
-    from gitmem.project.code import ProjectState
-    from gitmem.store.known_facts import Late
-    from gitmem.store.store import Store
-
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
 _SESSION_BYTES = 1 << 14  # read of a session's file

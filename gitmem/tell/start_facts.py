@@ -13,20 +13,16 @@ from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import place_marks
+from gitmem.history.waiting_changes import OthersChange
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
 from gitmem.model.similarity import winner_over
 from gitmem.platform.machine import datetime
-from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never
+from gitmem.store.known_facts import Header, Late, choose_headers, fact_headers, fact_of, facts_of, never
+from gitmem.store.layers import private_store
 from gitmem.store.locate import has_home_stores
-from gitmem.store.store import own_store
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.history.waiting_changes import OthersChange
-    from gitmem.store.known_facts import Header, Late
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store, own_store
+from gitmem.values import Value
 
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
 _MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
@@ -233,7 +229,6 @@ def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]
     """Return the lines of the facts in the private store with their ids, the most useful first."""
     if late() or not has_home_stores(store.context.home):
         return ()
-    from gitmem.store.layers import private_store
 
     private = private_store(store)
     return choose_facts(private, "", late).lines if private else ()

@@ -14,17 +14,13 @@ import os
 from collections.abc import Iterable, Mapping
 
 from gitmem.platform.machine import datetime, timedelta
+from gitmem.search.hits import Hit
 from gitmem.store.day_log import DayLog
+from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
-
-    from gitmem.search.hits import Hit
-    from gitmem.store.store import Store
-
-
+Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
 FOLDER = "given"
 START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
 SEARCH, RECALL, GET = "search", "recall", "get"

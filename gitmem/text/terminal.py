@@ -14,11 +14,7 @@ from collections.abc import Callable
 from functools import cache
 
 from gitmem.platform.machine import lines, table
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from gitmem.values import Any
 
 FENCE = "gitmem-memory"  # the element around memory in an agent's context
 FENCE_TOKENS = 40  # at most, of the fence itself

@@ -21,7 +21,6 @@ def run_statusline(_: Args, app: App) -> None:
 
 
 def run_start(_: Args, app: App) -> None:
-
     store = app.settled()
     store.acceptance.check()
     with ProjectQuestions(app.folder(), app.environ) as questions:
