@@ -33,7 +33,7 @@ from gitmem.learn.evidence import (
 )
 from gitmem.learn.question import AGENT, CUT, KINDS, LASTS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
-from gitmem.learn.statements import as_statement
+from gitmem.learn.statements import as_written
 from gitmem.model.fact import FactKind
 from gitmem.model.similarity import (
     ANY_WORDS,
@@ -218,7 +218,7 @@ class Reader:
             return ""
         part = quoted if new else clauses_with(statement, quoted)
         part = part if _is_statement(part) else quoted
-        text = as_statement(f"{subject}: {part}" if subject else part)
+        text = as_written(f"{subject}: {part}" if subject else part)
         if before and not (subject or words_of(part) & words_of(before)):
             text = said_instead(text, before)
         return self._text(text, _LONGEST) if _is_statement(text) else ""

@@ -20,7 +20,7 @@ from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
-from gitmem.learn.statements import as_statement
+from gitmem.learn.statements import as_written
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences
@@ -139,10 +139,10 @@ class _Keeper:
 
     def _made(self, claim: Claim, turn: Turn) -> tuple[Fact | None, Changes]:
         """Return the fact of a claim, None where it was removed or ended, and the file changes that keep it."""
-        text = f"{as_statement(claim.statement)}\n\n**Why:** {as_statement(claim.reason)}" if claim.reason else ""
+        text = f"{as_written(claim.statement)}\n\n**Why:** {as_written(claim.reason)}" if claim.reason else ""
         made = make_fact(
             claim.kind,
-            text or as_statement(claim.statement),
+            text or as_written(claim.statement),
             turn.ended.replace(microsecond=0),
             confidence=_OF_USER if claim.who == USER else _OF_AGENT,
             origin=self._origin(turn, is_agents=claim.who == AGENT and claim.kind is FactKind.CORE_LOGIC),

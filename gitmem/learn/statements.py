@@ -234,7 +234,13 @@ def _masked(text: str) -> str:
 
 def as_statement(text: str) -> str:
     """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
-    text = without_opening(" ".join(text.split())).rstrip(" .,;:!…")
+    text = as_written(text)
     if _PLAIN_WORD.match(text) and not is_korean(text):  # whose first word in Latin letters is a name
         text = text[0].upper() + text[1:]
+    return text
+
+
+def as_written(text: str) -> str:
+    """Return a sentence on one line with a full stop and without words that lead over to it, its case as it is."""
+    text = without_opening(" ".join(text.split())).rstrip(" .,;:!…")
     return text if text.endswith(("?", "。")) else f"{text}."

@@ -123,7 +123,7 @@ def test_of_a_fix_whose_error_is_long_the_description_has_the_fix_whole(asking, 
     model_server.reply = lambda _: ANSWER | {"mends": [fix]}
     do_upkeep(again(asking), lambda: False)
     (kept,) = [fact for fact in judged(asking) if fact.kind is FactKind.SOLUTION]
-    assert kept.description.startswith("Link step of the archive: ")
+    assert kept.description.startswith("link step of the archive: ")
     assert kept.description.endswith("…: Change f1.py to link late.")
 
 

@@ -21,7 +21,7 @@ from gitmem.learn.question import (
     windows_of,
 )
 from gitmem.learn.reply import Judged
-from gitmem.learn.statements import as_statement
+from gitmem.learn.statements import as_written
 from gitmem.llm.protocol import Size
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.turns import Failure, Run, Turn
@@ -150,10 +150,10 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(sai
     inner = " ".join(said.removesuffix(".").split()[1:])  # without the word that denies it
     for change in ({"statement": said}, {"statement": claimed}, {"statement": claimed, "quote": inner}):
         (kept,) = read(rule | change, record=record).facts
-        assert kept.statement in {as_statement(said), as_statement(said.partition(", ")[2])}
+        assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
     of_agent = (SaidPart(1, USER, "Fix the parser."), SaidPart(1, AGENT, f"{said} I fixed the parser."))
     (kept,) = read(rule | {"statement": claimed}, record=of_agent).facts
-    assert kept.statement in {as_statement(said), as_statement(said.partition(", ")[2])}
+    assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
 
 
 @pytest.mark.parametrize("said, claimed", CONTRARY)
@@ -169,6 +169,7 @@ def test_what_is_no_longer_so_does_not_take_its_own_place(said, claimed):
     [
         ("no emojis in commit messages please", "Commit messages contain no emojis."),
         ("Never push to main without a review.", "Every push to main needs a review."),
+        ("ssh with keys only", "Log in by ssh with keys only."),
         ("Redis is out, sessions go to Postgres", "Sessions are stored in Postgres, not in Redis."),
         ("빌드는 pip 말고 uv를 쓰자", "빌드는 pip 대신 uv를 쓴다."),
         ("패키지는 쓰지 말고 내보내자", "내보내기는 패키지 없이 한다."),
@@ -191,7 +192,7 @@ def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
     record = (SaidPart(1, USER, f"{said}. Now fix it."), SaidPart(1, AGENT, "Fixed."))
     rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
     (kept,) = read(rule, record=record).facts
-    assert kept.statement in {claimed, as_statement(said)}
+    assert kept.statement in {claimed, as_written(said)}
 
 
 @pytest.mark.parametrize(
@@ -341,7 +342,7 @@ def test_rules_of_one_sentence_are_kept_apart():
     record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Noted."))
     rules = [FACT | {"kind": "rule", "statement": text, "reason": "", "quote": said} for text in texts]
     kept = [fact.statement for fact in read(*rules, record=record).facts]
-    assert kept == ["Builds are made with pnpm.", "Indentation is with tabs.", "The orders lie in Postgres."]
+    assert kept == ["Builds are made with pnpm.", "indentation is with tabs.", "the orders lie in Postgres."]
 
 
 def test_words_that_were_cut_or_redacted_stand_for_no_statement():
