@@ -80,6 +80,10 @@ class Doors:
     def place(self, path: str) -> Path:
         return self.folder.__class__(self.world.store.root, path)
 
+    def readable(self, path: str) -> Path:
+        """Return a file of the memory, also while something else is checked out in the store."""
+        return Path(self.store.documents, path)
+
     def say(self, old: str, new: str, *, header: bool = False) -> None:
         """Have every document say something else, as a sync or an editor does; with `header` its front matter, too."""
         for file in self.place("").rglob("*.md"):
@@ -90,14 +94,14 @@ class Doors:
 
     def only(self, pattern: str) -> str:
         """Return the path of the first file of a form."""
-        found = sorted(self.place("").glob(pattern))
-        return found[0].relative_to(self.place("")).as_posix()
+        found = sorted(self.readable("").glob(pattern))
+        return found[0].relative_to(self.readable("")).as_posix()
 
     def id_of(self, pattern: str) -> str:
         return self.only(pattern).rpartition("/")[2].partition("-")[0].removesuffix(".md")
 
     def exchange(self) -> str:
-        text = self.place("memory.md").read_text(encoding="utf-8").partition("\n  Asked")[0]
+        text = self.readable("memory.md").read_text(encoding="utf-8").partition("\n  Asked")[0]
         return (re.findall(r"\^(x[0-9a-z]{10})\b", text) or ["x0000000000"])[-1]
 
     def run(self, *argv: str) -> str:

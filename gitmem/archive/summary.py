@@ -301,7 +301,7 @@ def method_of(data: bytes) -> str:
 def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
     """Return the archives of the work tree, or the `last` ones, the oldest first, with their summaries' methods."""
     summaries = []
-    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
+    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.names(ARCHIVE)))[-last:]:
         archive = f"{ARCHIVE}/{name}"
         data = None
         with contextlib.suppress(GitmemError, OSError):  # a link or folder in its place: doctor tells

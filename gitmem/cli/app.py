@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from gitmem.cli.arguments import MAX_TEXT, Args, bounded
-from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError
+from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnfinishedError
 from gitmem.platform.machine import Context, machine_name, now
 from gitmem.store.acceptance import no_store
 from gitmem.store.locate import find_store, is_store, user_store
@@ -128,6 +128,8 @@ class App(Value):
                 from gitmem.background import process_spool
 
                 self.notices(tuple(process_spool(store)))
+        except UnfinishedError as error:  # the state says so itself, as long as it lasts
+            self.notices((error.sentences,))
         except GitmemError as error:
             from gitmem.store.findings import FailureLog, LoggedFailure
 

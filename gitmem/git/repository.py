@@ -25,6 +25,7 @@ _OBJECT_ID_LENGTHS = (40, 64)
 _SHA1_DIGITS = 40
 _LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is worth the 3 ms its import takes
 _HEX = frozenset("0123456789abcdef")
+_TO_PARENTS = ("", "~", "^")
 _MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
 # Files that mark an unfinished operation of the user's, its name, and how to end it.
 _CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
@@ -144,6 +145,12 @@ class Repository:
             raise UnfinishedError(f"The store at {work_tree} is on {branch}, not on its memory.", go_back)
         return branch
 
+    @property
+    def memory(self) -> str:
+        """The ref to read the memory from, also while the user has something else checked out."""
+        head, memory = self.head(), f"refs/heads/{MEMORY_BRANCH}"
+        return memory if head == memory or self.tip(memory) else head or "HEAD"
+
     def head(self) -> str | None:
         """Return the full name of the branch that `HEAD` is on, None if it is on none."""
         head = read_text(os.path.join(self.layout.git_dir, "HEAD")).rstrip("\n")
@@ -162,7 +169,7 @@ class Repository:
         Raises GitmemError if the branch is damaged, as after a power failure.
         """
         path = os.path.join(self.layout.common_dir, ref)
-        loose = read_text(path).strip()
+        loose = read_text(path).strip() if ref != "HEAD" else ""  # which each work tree has for itself
         if is_object_id(loose) and loose.strip("0"):
             return loose
         found = self.git.run(
@@ -177,11 +184,13 @@ class Repository:
         return found.decode().strip() or None
 
     def resolve(self, revision: str) -> str:
-        """Return the commit a revision names (`HEAD~3`, a tag, an abbreviated id, …).
+        """Return the commit a revision names (`HEAD~3`, a tag, an abbreviated id, …); `HEAD` is the tip of the memory.
 
         Raises NotFoundError if it names none.
         """
         if not revision.startswith("-") and "\0" not in revision and len(revision) <= _MOST_REVISION:
+            if revision[:4] == "HEAD" and revision[4:5] in _TO_PARENTS and self.memory != self.head():
+                revision = self.memory + revision[4:]
             peeled = f"{revision}^{{commit}}"
             found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
             oid = found.decode().strip()

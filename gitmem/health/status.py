@@ -94,11 +94,12 @@ def status_reader(store: Store) -> Iterator[Callable[[], StoreStatus]]:
     It changes nothing of the memory.
     """
     tip, accepted = tip_of(store), store.acceptance.given()
+    looks = accepted and store.documents == store.root
     log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
     with store.files.look(tip) as looked, log:
-        if accepted:
+        if looks:
             looked.start()
-        yield lambda: _status(store, _edited(looked.edited) if accepted else (), *_recent(log, tip), accepted=accepted)
+        yield lambda: _status(store, _edited(looked.edited) if looks else (), *_recent(log, tip), accepted=accepted)
 
 
 def _status(
@@ -109,7 +110,7 @@ def _status(
     *,
     accepted: bool,
 ) -> StoreStatus:
-    tracked = tracked_files(store.repository.git)
+    tracked = tracked_files(store.repository.git) if store.documents == store.root else _names_at_tip(store)
     gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
     names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
     listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
@@ -141,6 +142,10 @@ def _status(
     )
 
 
+def _names_at_tip(store: Store) -> list[str]:
+    return [file.path for file in store.repository.files(store.tip)] if store.tip else []
+
+
 def _bytes(store: Store, names: Sequence[str]) -> int:
     """Return the bytes that the store takes on the disk, estimated from a sample if it has many files."""
     own = bytes_below(store.repository.layout.git_dir if store.has_separate_repository else store.private)
@@ -148,7 +153,7 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
     total = 0
     for name in names[::step]:
         with suppress(OSError):  # it was removed meanwhile
-            total += os.lstat(f"{store.root}/{name}").st_size
+            total += os.lstat(f"{store.documents}/{name}").st_size
     return own + total * step
 
 

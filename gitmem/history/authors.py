@@ -102,7 +102,7 @@ class People:
 
     def _has_no_others(self, start: str) -> bool:
         """Return whether the user, or gitmem, is the author of all commits of which the index lacks the memories."""
-        options = ("--format=%an%x09%ae", "--end-of-options", f"{start}HEAD", "--")
+        options = ("--format=%an%x09%ae", "--end-of-options", start + self._store.repository.memory, "--")
         try:
             output = self._store.repository.git.run("log", *options, timeout=self._seconds)
         except GitmemError:

@@ -151,8 +151,9 @@ def files_naming(store: Store, ids: Collection[str], mark: str = "^") -> list[st
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
     patterns = "".join(f"{mark}{identifier}\n" for identifier in ids).encode()
-    output = store.repository.git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
-    paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
+    commit = [store.tip] if store.documents != store.root and store.tip else []
+    output = store.repository.git.run("grep", *options, *commit, stdin=patterns, ok=(0, 1), timeout=300)
+    paths = [os.fsdecode(path).removeprefix(f"{store.tip}:") for path in output.split(b"\0")[:-1]]
     return sorted(paths, key=lambda path: (path != MEMORY, path))
 
 

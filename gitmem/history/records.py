@@ -159,7 +159,7 @@ def _revision(repository: Repository, text: str) -> str | None:
         commit = repository.resolve(text)
     except NotFoundError:
         return None
-    return commit if repository.git.run("merge-base", commit, HEAD, ok=(0, 1)).strip() else None
+    return commit if repository.git.run("merge-base", commit, repository.memory, ok=(0, 1)).strip() else None
 
 
 def _at(store: Store, span: DateSpan, text: str) -> str:
@@ -256,7 +256,7 @@ def _last_change(repository: Repository, path: str, tip: str) -> str:
 
 def removal(store: Store, path: str) -> CommitRecord | None:
     """Return the commit that removed a file, None if the file never existed."""
-    removed = _last_change(store.repository, path, HEAD)
+    removed = _last_change(store.repository, path, store.repository.memory)
     return read_records(store, [removed])[removed] if removed else None
 
 
@@ -281,7 +281,9 @@ def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, st
 
 
 def edits_by_hand(store: Store, path: str | None = None) -> bytes:
-    """Return the unified diff of the edits by hand that are not committed yet."""
+    """Return the unified diff of edits by hand that are not committed yet; none while something else is checked out."""
+    if store.documents != store.root:
+        return b""
     tip = store.repository.resolve(HEAD)
     edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
     return store.repository.history.diff_of_files(tip, edited) if edited else b""

@@ -6,7 +6,6 @@ import contextlib
 import os
 
 from gitmem.document.message import Op, Trailer
-from gitmem.errors import UnfinishedError
 from gitmem.git.log import log
 from gitmem.history.sessions import sessions
 from gitmem.platform.safe_open import read_text, replace_file
@@ -19,10 +18,7 @@ _COUNTED = "sessions"  # file: the commit up to which sessions were counted, and
 def count_sessions(store: Store) -> int:
     """Return how many sessions there are, as `sessions` lists them; only commits since the last count are read."""
     path, git = os.path.join(store.private, KNOWN_FOLDER, _COUNTED), store.repository.git
-    try:
-        tip = store.tip or ""  # starts no git
-    except UnfinishedError:
-        tip = store.repository.resolve("HEAD")
+    tip = store.tip or ""  # starts no git
     last, *names = read_text(path).split("\n")
     if last == tip:
         return len(names)

@@ -48,7 +48,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
         if commit.session:
             found.setdefault(commit.session, []).append(commit)
     is_any_undone = any(commit.op == Op.UNDO for commit in every)
-    undone = undone_commits(store.repository.git, HEAD) if is_any_undone else {}
+    undone = undone_commits(store.repository.git, store.repository.memory) if is_any_undone else {}
     files = session_files(store)
     listed = [
         _session(identifier, commits[::-1], files)

@@ -27,7 +27,9 @@ class Copy(Value):
 
 
 def find_copies(store: Store) -> list[Copy]:
-    """Return the copies in the work tree, by path."""
+    """Return the copies in the work tree, by path; none while the user has something else checked out there."""
+    if store.documents != store.root:
+        return []
     tracked = [path for path in tracked_files(store.repository.git) if os.path.lexists(f"{store.root}/{path}")]
 
     def below(folder: str) -> list[str]:

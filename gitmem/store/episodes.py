@@ -31,7 +31,7 @@ def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]]
 
 
 def _episodes_in(store: Store, month: str) -> list[str]:
-    return [f"{FOLDER}/{month}/{name}" for name in store.files.names(f"{FOLDER}/{month}") if name.endswith(".md")]
+    return [f"{FOLDER}/{month}/{name}" for name in store.names(f"{FOLDER}/{month}") if name.endswith(".md")]
 
 
 def read_episode(store: Store, path: str) -> Episode | None:
@@ -44,7 +44,7 @@ def last_episode(store: Store, session: str) -> Episode | None:
     """Return the last episode of a finished session; None if it has none, or ended more than a year ago."""
     end = f"-{file_name(session)}.md"
     for month in _months(store, _SESSIONS)[:_MONTHS]:
-        name = next((name for name in store.files.names(f"{_SESSIONS}/{month}") if name.endswith(end)), "")
+        name = next((name for name in store.names(f"{_SESSIONS}/{month}") if name.endswith(end)), "")
         if name:
             exchanges = exchanges_in(store.read(f"{_SESSIONS}/{month}/{name}") or b"")
             ids = [episode_id(session, exchange.id) for exchange in reversed(exchanges)]
@@ -56,7 +56,5 @@ def last_episode(store: Store, session: str) -> Episode | None:
 
 def _months(store: Store, folder: str) -> list[str]:
     """Return the months ("2026/11") of a folder, the newest first."""
-    years = store.files.names(folder)
-    return sorted(
-        (f"{year}/{month}" for year in years for month in store.files.names(f"{folder}/{year}")), reverse=True
-    )
+    years = store.names(folder)
+    return sorted((f"{year}/{month}" for year in years for month in store.names(f"{folder}/{year}")), reverse=True)

@@ -205,7 +205,7 @@ class Store:
     @property
     def tip(self) -> str | None:
         """The commit that the memory branch points to, None if it has none yet."""
-        return self.repository.tip(self.repository.branch())
+        return self.repository.tip(self.repository.memory)
 
     def start(self, *command: str) -> None:
         """Start `gitmem COMMAND` for this store, detached, if it may be written to; ignore a failure to start it.
@@ -239,7 +239,7 @@ class Store:
         Raises UnfinishedError if the user has a git operation in progress in the store, StoreFormatError if a newer
         gitmem migrated the store.
         """
-        tip = self.tip
+        tip = self.repository.tip(self.repository.branch())
         if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
             return None
         with self.repository.reading() as objects:
@@ -307,7 +307,7 @@ class Store:
 
         Raises UnfinishedError if the user has a git operation in progress in the store.
         """
-        return bool(self.spool.names()) or self.tip != self.marked()
+        return bool(self.spool.names()) or self.repository.tip(self.repository.branch()) != self.marked()
 
     def identity(self) -> IdentityLookup:
         """Return the lookup of the author, shared by all transactions of a command."""

@@ -54,7 +54,7 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
 
 def own_counts(store: Store) -> list[str]:
     """Return the paths of the counts' files that only the user committed, and no merge of others changed."""
-    people, paths = People(store), (f"{COUNTS}/{name}" for name in sorted(store.files.names(COUNTS)))
+    people, paths = People(store), (f"{COUNTS}/{name}" for name in sorted(store.names(COUNTS)))
     return [path for path in paths if not _others(people, people.makers(counts_id(path)))]
 
 
@@ -71,7 +71,7 @@ def counts(store: Store) -> dict[str, Count]:
 
 def count_files(store: Store) -> Iterator[bytes]:
     """Yield the counts' files of the user's machines: what others say helped rates nothing here."""
-    names = {f"{COUNTS}/{name}" for name in store.files.names(COUNTS) if name.endswith(".json")}
+    names = {f"{COUNTS}/{name}" for name in store.names(COUNTS) if name.endswith(".json")}
     return (data for path in own_counts(store) if path in names and (data := store.read(path))) if names else iter(())
 
 

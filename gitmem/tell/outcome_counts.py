@@ -19,7 +19,7 @@ from typing import Any
 from gitmem.document.ids import digest, id_in, short_session, slug
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.origin import undone_commits
-from gitmem.history.records import HEAD, CommitRecord, records
+from gitmem.history.records import CommitRecord, records
 from gitmem.history.sessions import sessions as listed_sessions
 from gitmem.llm.ledger import Ledger
 from gitmem.model.error_occurrence import find_occurrences, with_errors
@@ -161,7 +161,7 @@ def measure(
     hosts = {(record.session, record.host) for record in found if record.session}
     ops = Counter(record.op for record in found)
     may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
-    undone = undone_commits(store.repository.git, HEAD) if may_undo else {}
+    undone = undone_commits(store.repository.git, store.repository.memory) if may_undo else {}
     lasting = [record for record in found if record.commit not in undone]
     told, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
     return {
@@ -194,9 +194,9 @@ def week_of(at: datetime) -> str:
 
 def _storage(store: Store) -> dict[str, dict[str, int]]:
     sizes: dict[str, list[int]] = {name: [] for name in (*_GROUPS.split(), "other", "history", "private")}
-    for path in list_paths(store.root):
+    for path in list_paths(store.documents):
         first = path.partition("/")[0]
-        sizes[first if first in _GROUPS.split() else "other"].append(_size(os.path.join(store.root, path)))
+        sizes[first if first in _GROUPS.split() else "other"].append(_size(os.path.join(store.documents, path)))
     sizes["private"] = list(_sizes(store.private))
     if store.has_separate_repository:  # else it is the project's
         sizes["history"] = list(_sizes(os.path.dirname(store.private), store.private))

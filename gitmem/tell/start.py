@@ -147,7 +147,7 @@ def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str,
 
 def _archived(store: Store, marks: Marks, people: People) -> list[tuple[str, str]]:
     """Return the lines of the newest archive's summary, those of its sessions with the newest first."""
-    names = [name for name in store.files.names("summaries") if name.startswith("memory_")]
+    names = [name for name in store.names("summaries") if name.startswith("memory_")]
     path = f"summaries/{max(names)}" if names else ""
     data, sources = (_glance(store, path, _SESSION_BYTES), sources_of(store, path)) if path else (b"", ())
     lines = [line for line in Document.parse(data).body.split("\n") if line.strip() and not line.startswith("#")]
@@ -175,10 +175,10 @@ def _to_judge(store: Store) -> list[str]:
 def session_paths(store: Store) -> Iterator[str]:
     """Yield the paths of the sessions' files, the newest first; none below a link in place of a folder."""
     with contextlib.suppress(GitmemError, OSError):
-        for year in sorted(filter(str.isdigit, store.files.names("sessions")), reverse=True):
-            for month in sorted(filter(str.isdigit, store.files.names(f"sessions/{year}")), reverse=True):
+        for year in sorted(filter(str.isdigit, store.names("sessions")), reverse=True):
+            for month in sorted(filter(str.isdigit, store.names(f"sessions/{year}")), reverse=True):
                 folder = f"sessions/{year}/{month}"
-                yield from (f"{folder}/{name}" for name in sorted(store.files.names(folder), reverse=True))
+                yield from (f"{folder}/{name}" for name in sorted(store.names(folder), reverse=True))
 
 
 def _of_here(body: str, here: str) -> str:

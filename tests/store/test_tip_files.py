@@ -1,66 +1,63 @@
 """While the user has something else checked out in the store, every door reads the branch's tip."""
 
 import contextlib
-from pathlib import Path
+import re
 
 import pytest
 
-from gitmem.document.entry import MemoryType
-from gitmem.record.save import save
-from gitmem.search.engine import answer
-from gitmem.search.recall import read_memory, recall
-from gitmem.store.known_facts import known_facts
-from gitmem.store.store import Store
 from gitmem.store.tip_files import FOLDER
-from gitmem.tell.guide import guide
-from gitmem.tell.prompt import remembered
-from tests.started import session_start
+from tests.doors import DOORS, SAID, Doors
 
-OLD, NEW = "The queue of the nightly price importer is RabbitMQ", "The queue of the nightly price importer is NATS"
-QUESTION = "Which queue has the nightly price importer?"
-DOORS = {
-    "start": lambda store: session_start(store, (), None, ()),
-    "search": lambda store: "\n".join(hit.text for hit in answer(store, QUESTION).hits),
-    "recall": lambda store: recall(QUESTION, answer(store, QUESTION).hits, 2_000).text,
-    "prompt": lambda store: remembered(store, QUESTION).text,
-    "guide": lambda store: "\n".join(line.text for line in guide(store, QUESTION).lines),
-    "facts": lambda store: "\n".join(fact.description for fact in known_facts(store)),
-    "get": lambda store: read_memory(store, known_facts(store)[-1].id).text,
-    "memory": lambda store: (store.read("memory.md") or b"").decode(),
+STATES = {
+    "bisect": ("bisect start HEAD HEAD~1", "checkout -q -f {old}", "bisect reset"),
+    "detached": ("checkout -q --detach {old}", "switch -q gitmem"),
+    "merge": ("merge other", "merge --abort"),
+    "cherry-pick": ("cherry-pick other", "cherry-pick --abort"),
+    "another branch": ("switch -q other", "switch -q gitmem"),
+}
+COMMANDS = """
+    log|sessions|blame memory.md|diff|at HEAD|at HEAD --list|review|keywords|episodes|concepts|patterns|index
+    export --jsonl|search --json Redis|guide --json Redis
+"""
+NAMES = [name.strip() for line in COMMANDS.splitlines() for name in line.split("|") if name.strip()]
+MORE = {name: lambda world, name=name: world.run(*name.split()) for name in NAMES} | {
+    "status": lambda world: re.findall(r"(?m)^(?:knows|last save|memory.md) .*", world.run("status")),
+    "stats": lambda world: re.sub(r"(?m)^  (history|private) .*\n", "", world.run("stats").partition("Learned  ")[0]),
+    "page of changes": lambda world: re.sub(r"(?s)<nav.*?</nav>", "", world.page("/timeline")),
+    "page of facts": lambda world: world.page("/facts"),
+    "page of sessions": lambda world: world.page("/sessions"),
 }
 
 
-def reopened(world) -> Store:
-    return Store(world.store.root, world.store.context)
+@pytest.fixture
+def world(world, tmp_path) -> Doors:
+    world = Doors(world, tmp_path / "world")
+    world.fact("d000000000b", SAID)
+    world.run("save", "A badger digs.")  # commits what was edited by hand, too
+    return world
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "begin, end",
-    [
-        ("bisect start HEAD HEAD~1", "bisect reset"),
-        ("checkout -q --detach HEAD~1", "switch -q gitmem"),
-        ("merge other", "merge --abort"),
-    ],
-)
-def test_every_door_reads_the_tip_while_something_else_is_checked_out(world, bare_git, begin, end):
-    git = lambda *words: bare_git(Path(world.store.root), *words)  # noqa: E731
-    world.save(OLD, MemoryType.DECISION)
-    git("switch", "-q", "-c", "other")
-    memory = Path(world.store.root, "memory.md")
-    memory.write_text("theirs\n", "utf-8")
-    git("commit", "-qam", "theirs")
-    git("switch", "-q", "gitmem")
-    save(reopened(world), world.event(NEW, MemoryType.DECISION))
-    before = {door: read(reopened(world)) for door, read in DOORS.items()}
-    assert [door for door, text in before.items() if "NATS" not in text] == []
-    with contextlib.suppress(Exception):  # a conflict
-        git(*begin.split())
-    if begin.startswith("bisect"):
-        git("checkout", "-q", "HEAD~1")
-    assert "NATS" not in memory.read_text("utf-8") or "<<<<" in memory.read_text("utf-8")
-    texts = {door: read(reopened(world)) for door, read in DOORS.items()}
-    assert [door for door, text in texts.items() if "NATS" not in text or "<<<<" in text] == []
-    git(*end.split())
-    save(reopened(world), world.event("The importer runs nightly", MemoryType.DECISION))
-    assert not Path(world.store.private, FOLDER).exists()
+@pytest.mark.parametrize("state", STATES)
+def test_every_door_reads_the_tip_while_something_else_is_checked_out(world, bare_git, state):
+    git = lambda words: bare_git(world.place(""), *words.split())  # noqa: E731
+    *begin, end = STATES[state]
+    old = git("rev-list --max-parents=0 HEAD").strip()
+    git("switch -q -c other HEAD~1")
+    for path in ("memory.md", "facts/decision/d000000000b-x.md"):
+        world.put(path, "theirs\n")
+    git("add -A")
+    git("commit -qm theirs")
+    git("switch -q gitmem")
+    doors = DOORS | MORE
+    before = {door: ask(world) for door, ask in doors.items()}
+    for words in begin:
+        with contextlib.suppress(Exception):  # a conflict
+            git(words.format(old=old))
+    memory = world.place("memory.md")
+    assert not memory.exists() or "theirs" in memory.read_text("utf-8")
+    for door, ask in doors.items():
+        assert ask(world) == before[door], door
+    git(end)
+    world.run("save", "The importer runs nightly")
+    assert not world.place(f".git/gitmem/{FOLDER}").exists()
