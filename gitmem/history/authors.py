@@ -11,14 +11,14 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, FOREIGN, LENGTH, MADE, How, Origin, identifier_of, key_of
-from gitmem.platform.safe_open import read_regular, replace_file
+from gitmem.platform.safe_open import file_version, read_regular, replace_file
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
@@ -143,9 +143,11 @@ def _index(store: Store, seconds: float) -> _Index:
                 replace_file(os.path.join(store.private, _ASKED), b"")
             store.start("reindex", "--background")
         return old
+    index = _Index(new, store.context.home, old, is_complete=True)
     with contextlib.suppress(OSError):
         replace_file(path, new)
-    return _Index(new, store.context.home, is_complete=True)
+        _last[path, store.context.home] = file_version(path), index
+    return index
 
 
 def _is_looked_up(store: Store) -> bool:
@@ -166,22 +168,20 @@ def look_up_all(store: Store) -> None:
         os.unlink(os.path.join(store.private, _ASKED))
 
 
+# The version of a file when it was last read or written, and its index: for a process that lives on, by path and home.
+_last: dict[tuple[str, str], tuple[tuple[int, ...], _Index]] = {}
+
+
 def _load(path: str, home: str) -> _Index:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return _Index(_EMPTY, home)
-    return _read(path, home, (status.st_ino, status.st_mtime_ns, status.st_size))
-
-
-@lru_cache(maxsize=4)  # for a process that lives on: a page of the viewer asks for it several times
-def _read(path: str, home: str, _version: tuple[int, ...]) -> _Index:
-    try:
-        data = read_regular(path, 1 << 30) or b""
-    except OSError:
-        data = b""
-    is_whole = data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data
-    return _Index(data if is_whole else _EMPTY, home)
+    version = file_version(path)
+    if (path, home) not in _last or _last[path, home][0] != version:
+        try:
+            data = read_regular(path, 1 << 30) or b""
+        except OSError:
+            data = b""
+        is_whole = data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data
+        _last[path, home] = version, _Index(data if is_whole else _EMPTY, home)
+    return _last[path, home][1]
 
 
 class _Index:
@@ -189,18 +189,22 @@ class _Index:
 
     Its lines: its version, the tip, the user's address, home and name, each origin, `@`, each id with the number of
     its origin. The user is in it so that hooks need not ask git; under another `home` it may be another user. A
-    search for one id takes a millisecond in a large index, so for many a table is made.
+    search for one id takes a millisecond in a large index, so for many a table is made; that of the index `before`, to
+    which ids were added, is taken over.
     """
 
-    def __init__(self, data: bytes, home: str, *, is_complete: bool = False) -> None:
+    def __init__(self, data: bytes, home: str, before: _Index | None = None, *, is_complete: bool = False) -> None:
         self._start = data.find(b"\n@\n") + 2  # an author may be called like a path
         self._data, self._asked, self.is_complete = data, 0, is_complete
-        self._table: dict[str, list[int]] = {}
+        self.table: dict[str, tuple[int, ...]] = {}
         _, self.tip, user, *self.lines = data[: self._start - 2].decode("utf-8", "replace").split("\n")
         address, of, name = user.split("\t") if user else ("", "", "")
         self.user = (address, name) if of == home else ("", "")
         parts = (line.split("\t") for line in self.lines)
         self.origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
+        if before and before.table and self.ids.startswith(before.ids):
+            self.table = dict(before.table)
+            self._enter(self.ids[len(before.ids) :])
 
     @property
     def ids(self) -> bytes:
@@ -211,11 +215,14 @@ class _Index:
         """Return the numbers of the origins of an id or path, in the order of the lines."""
         listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
         self._asked += 1
-        if self._asked > _MANY and not self._table:
-            for line in self.ids.decode().split("\n")[:-1]:
-                name, _, number = line.rpartition("\t")
-                self._table.setdefault(name, []).append(int(number))
-        return self._table.get(listed, ()) if self._table else self._search(f"\n{listed}\t".encode())
+        if self._asked > _MANY and not self.table:
+            self._enter(self.ids)
+        return self.table.get(listed, ()) if self.table else self._search(f"\n{listed}\t".encode())
+
+    def _enter(self, ids: bytes) -> None:
+        for line in ids.decode().split("\n")[:-1]:
+            name, _, number = line.rpartition("\t")
+            self.table[name] = (*self.table.get(name, ()), int(number))
 
     def _search(self, line: bytes) -> Iterator[int]:
         place = self._start - 1

@@ -100,6 +100,9 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
 
     repository, people = store.repository, People(store)
     try:
+        newest = log(repository.git, f"{seen}..{tip}", limit=_MAX_COMMITS)
+        if not waiting and len(newest) < _MAX_COMMITS and all(_is_users_own(store, commit) for commit in newest):
+            return {}
         changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
@@ -119,6 +122,11 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
         if found := _waits(store, people, change, commits, waiting.get(match["id"])):
             left[match["id"]] = found
     return left
+
+
+def _is_users_own(store: Store, commit: Commit) -> bool:
+    """Return whether nobody else has a part in a commit; a repair may follow the edit of another author."""
+    return store.is_user(commit.author, commit.email, gitmem=False) and commit.value(Trailer.OP) != Op.REPAIR
 
 
 def _files_of(store: Store, commit: str, identifier: str) -> list[TreeEntry]:

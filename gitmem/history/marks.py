@@ -18,7 +18,7 @@ from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
 from gitmem.store.store import Store
 
 _LONGEST = 80  # characters of a phase
-# The facts, places and marks of the last call of `place_marks`.
+# The facts, places and marks of the last calls of `place_marks`: a page needs those of all facts and of a start's.
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
@@ -71,7 +71,7 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
         if known == facts and there == places:  # quick, as `fact_of` returns the same objects
             return marks
     made = marks_of(facts, places)
-    _last[:] = [(list(facts), places, made)]
+    _last[:] = [(list(facts), places, made), *_last[:1]]
     return made
 
 

@@ -185,19 +185,19 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
     for fact in known.values():
         for source in fact.sources:
             sources.setdefault(tail_of(source), []).append(fact.id)
-        if statuses[fact.id].holds and fact.is_reworded and len(fact.name) >= SHORTEST:
+        if fact.is_reworded and statuses[fact.id].holds and len(fact.name) >= SHORTEST:
             form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
             if not re.search(form, normalized(fact.description)):
                 wordings[fact.id] = form
-    holding = [fact for fact in known.values() if statuses[fact.id].holds and fact.id not in places]
+    other = {one for one, status in statuses.items() if one in places or not status.holds}
     # They are only compared with those of facts that have ended, and with what others said before.
-    is_any_old = len(holding) < len(known) or wordings
-    in_force = frozenset(normalized(fact.description) for fact in holding if is_any_old)
-    for fact in known.values():
-        if fact.id in places or not statuses[fact.id].holds:
-            statement = normalized(fact.description)
+    is_any_old = other or wordings
+    in_force = frozenset(normalized(fact.description) for fact in known.values() if is_any_old and fact.id not in other)
+    for identifier in statuses:
+        if identifier in other:
+            statement = normalized(known[identifier].description)
             if len(statement) >= SHORTEST and statement not in in_force:
-                words[fact.id] = statement
+                words[identifier] = statement
     return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force, wordings)
 
 

@@ -118,7 +118,7 @@ class Status(Value):
     @property
     def holds(self) -> bool:
         """Return whether the fact holds, disputed or not."""
-        return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
+        return self.standing in _HOLDING
 
     @property
     def waits(self) -> bool:
@@ -131,6 +131,7 @@ class Status(Value):
         return self.place.files if self.place and self.place.ground is Ground.STALE else ()
 
 
+_HOLDING = (Standing.IN_FORCE, Standing.DISPUTED)
 _LONGEST_BRANCH, _FILES, _SHORT = 80, 3, 7
 _ELSEWHERE = {Ground.BRANCH: Standing.ELSEWHERE, Ground.WAITS: Standing.WAITING, Ground.BESIDE: Standing.BESIDE}
 _IN_FORCE = Status(Standing.IN_FORCE)

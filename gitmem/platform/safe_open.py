@@ -239,6 +239,15 @@ def read_object(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def file_version(path: str) -> tuple[int, ...]:
+    """Return what changes whenever a file is replaced, () if it cannot be looked at."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
 def write_json(path: str, value: object, *, sync: bool = False) -> None:
     """Replace a file by a value as JSON. Raises OSError if it cannot be written."""
     import json

@@ -21,7 +21,7 @@ from gitmem.errors import GitmemError
 from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
 from gitmem.model.lines import normalized
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import enter, read_regular, replace_file
+from gitmem.platform.safe_open import enter, file_version, read_regular, replace_file
 from gitmem.store.store import Store
 from gitmem.values import Any, Value
 
@@ -35,6 +35,7 @@ _COPY_END = "\t="  # of a second file with one id
 _MOST_VERSIONS = 20  # of a broken fact, of which the last good one is looked for
 _MAX_DOCUMENT = 1 << 17  # bytes of a document that is parsed while somebody waits
 _ALL = 1 << 40
+_MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
 _FEW = 20  # new documents that are looked up one by one among the others
 
 
@@ -47,7 +48,7 @@ class Header(Value):
     @property
     def key(self) -> tuple[str, ...]:
         """The strings that documents are selected and sorted by; without tabs and line breaks."""
-        return tuple(self.line.rpartition("\t")[0].split("\t")[2:])
+        return _key(self.line)
 
     def load(self) -> list[Any]:
         """Return the values that the `Parse` function returned, lists as tuples."""
@@ -60,6 +61,11 @@ class Header(Value):
             return self.line.startswith(_stamp(os.lstat(f"{root}/{self.path}")))
         except OSError:
             return False
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _key(line: str) -> tuple[str, ...]:
+    return tuple(line.split("\t")[2:-1])
 
 
 def never() -> bool:
@@ -110,7 +116,7 @@ def read_headers(
     with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
         lines = "".join(f"{path}\t{line}\n" for path, line in kept.items()).encode()
         replace_file(cache, f"{form} {crc32(lines):08x}\n".encode() + lines)
-        _last[cache] = (form, _version(cache)), kept, headers
+        _last[cache] = (form, file_version(cache)), kept, headers
     return [*headers]
 
 
@@ -213,19 +219,11 @@ _last: dict[str, tuple[tuple[str, tuple[int, ...]], dict[str, str], list[Header]
 
 def _known(cache: str, form: str) -> tuple[dict[str, str], list[Header]]:
     """Return the lines of a cache by path, and their headers; none if it is unreadable, damaged or of another form."""
-    version = form, _version(cache)
+    version = form, file_version(cache)
     if cache not in _last or _last[cache][0] != version:
         known = _by_path(_lines(cache, form))
         _last[cache] = version, known, _headers(known)
     return _last[cache][1:]
-
-
-def _version(cache: str) -> tuple[int, ...]:
-    try:
-        status = os.lstat(cache)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _lines(cache: str, form: str) -> list[str]:
@@ -240,9 +238,6 @@ def expire_headers(private: str) -> None:
     """Have the headers of all facts looked at anew, since one was edited in place."""
     with contextlib.suppress(OSError):
         os.utime(_cache_of(private, FOLDER), (1, 1))
-
-
-_MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
 
 
 def known_facts(store: Store) -> list[Fact]:

@@ -203,7 +203,7 @@ class Pages:
                 "this_machine": view.store.context.machine,
                 "filters": self._filters[view.here.key],
                 "zone": view.zone,
-                "live": {"at": f"{base}/{_EVENTS}", "tip": view.store.tip or "none"},
+                "live": {"at": f"{base}/{_EVENTS}", "tip": view.tip or "none"},
             }
             with contextlib.suppress(GitmemError, OSError):  # the page itself says what is wrong
                 given["waiting"] = waiting(view)

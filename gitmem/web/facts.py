@@ -120,7 +120,7 @@ def _rule(store: Store, fact: Fact) -> dict[str, Any]:
 
 def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     """Return a fact for a list in which it can be ticked."""
-    return {**fact_value(view, fact, status), "blob": blob_of(view.store, view.store.read(fact.path) or b"")}
+    return {**fact_value(view, fact, status), "blob": view.blob(fact.path)}
 
 
 def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:

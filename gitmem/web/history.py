@@ -214,9 +214,9 @@ def _titles(store: Store, ids: set[str]) -> dict[str, str]:
 
 def known_sessions(view: View) -> list[SessionSummary]:
     """Return all sessions, the newest first."""
-    if not view.store.tip:
+    if not view.tip:
         return []
-    return view.kept.get_or_make("sessions", view.store.tip, lambda: sessions(view.store, view.records()))
+    return view.kept.get_or_make("sessions", view.tip, lambda: sessions(view.store, view.records()))
 
 
 def _value(view: View, session: SessionSummary) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def show_timeline(view: View) -> dict[str, Any]:
         "days": [{"day": day, "commits": commits} for day, commits in days.items()],
         "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
         "strip": [{"day": day.isoformat(), "commits": made[day]} for day in strip],
-        "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
+        "known": view.kept.get_or_make("names", view.tip, lambda: _names(view)),
         "sessions": [fields(summary, "id about") for summary in known_sessions(view)[:_MOST_NAMES]],
     }
 

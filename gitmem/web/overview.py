@@ -41,7 +41,7 @@ from gitmem.tell.start_facts import PRIVATE_TITLE, TITLE
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
-from gitmem.web.facts import blob_of, fact_value
+from gitmem.web.facts import fact_value
 from gitmem.web.view import View, columns, commit_value, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value, Op.EXCHANGES.value}
@@ -53,8 +53,9 @@ _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on tha
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
     store = view.store
-    with ThreadPoolExecutor(1) as ahead:  # git looks what others changed while all facts are read, which the start uses
+    with ThreadPoolExecutor(1) as ahead:  # git looks what is new while all facts are read, which the start uses
         ahead.submit(others_changes, Store(store.root, store.context))
+        ahead.submit(view.records)
         view.facts, view.statuses  # noqa: B018
     learned = _learned(view)
     pending = () if view.for_others else glance(store)
@@ -63,7 +64,7 @@ def show_home(view: View) -> dict[str, Any]:
     shown = [one for one in shown if not (view.for_others and one.title in {TITLE, PRIVATE_TITLE})]
     tokens = estimate_tokens(start_text(store, shown))
     needs = [one for one in _needs(view) if one["count"]]
-    view.kept["waiting"] = (store.tip, sum(int(one["count"]) for one in needs))
+    view.kept["waiting"] = (view.tip, sum(int(one["count"]) for one in needs))
     return {
         "tokens": tokens,
         "budget": store.config.session.budget_tokens,
@@ -104,25 +105,25 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
     beliefs: list[dict[str, Any]] = []
     if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
         for fact, line in zip((facts[one] for one in shown.ids), lines, strict=True):
-            blob = blob_of(view.store, view.store.read(fact.path) or b"")
-            beliefs.append({**fields(fact, "id kind pinned"), "text": line.removeprefix("- "), "blob": blob})
+            said = {"text": line.removeprefix("- "), "blob": view.blob(fact.path)}
+            beliefs.append({**fields(fact, "id kind pinned"), **said})
     value = fields(shown, "title tokens pieces of")
     return {**value, "text": text, "beliefs": beliefs}
 
 
 def waiting(view: View) -> int:
     """Return how many things need a user, as they were when the store was last changed."""
-    return view.kept.get_or_make("waiting", view.store.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
+    return view.kept.get_or_make("waiting", view.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
 
 
 def _needs(view: View) -> list[dict[str, Any]]:
     store = view.store
     if not store.tip:
         return []
-    statuses = view.statuses
-    stale = [status for status in statuses.values() if status.stale]
-    gone = sum(status.waits for status in statuses.values())
-    disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
+    odd = [status for status in view.statuses.values() if status.place or status.disputes]
+    stale = [status for status in odd if status.stale]
+    gone = sum(status.waits for status in odd)
+    disputes = sum(len(status.disputes) for status in odd) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
     found = (
         (disputes, "pair", "of facts that contradict each other", "/review"),

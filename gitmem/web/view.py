@@ -17,6 +17,7 @@ from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.git.log import log
+from gitmem.git.repository import blob_id
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.history.records import CommitRecord, record
@@ -145,9 +146,18 @@ class View:
         """Return a moment by the reader's clock."""
         return in_zone(moment, self.zone)
 
+    @cached_property
+    def tip(self) -> str | None:
+        """The store's tip at the first look."""
+        return self.store.tip
+
+    def blob(self, path: str) -> str:
+        """Return git's id of a file's content; a form has it, so that its act is refused once that has changed."""
+        return blob_id(self.store.read(path) or b"", self.tip or "")
+
     def records(self) -> list[CommitRecord]:
         """Return all commits, the newest first; only new ones are read if history grew without a merge."""
-        tip = self.store.tip
+        tip = self.tip
         if tip is None:
             return []
         before: object
@@ -167,7 +177,7 @@ class View:
 
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
-        every, of = self.records(), (self.store.tip, self.zone)
+        every, of = self.records(), (self.tip, self.zone)
         return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(record.date).date() for record in every))
 
     @cached_property
@@ -192,7 +202,7 @@ class View:
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""
-        store, tip = self.store, self.store.tip
+        store, tip = self.store, self.tip
         before, known = self.kept.get("documents", (None, []))
         if tip and before != tip:
             try:

@@ -230,3 +230,13 @@ def test_what_the_user_had_is_what_the_user_said_last(people, rule, ends):
         ada.run("review", "2", "--take", "ours")
     assert ada.waiting() == []
     assert ada.run("facts", "list", "--json").json[0]["description"] == own
+
+
+def test_for_own_saves_alone_no_version_of_a_fact_is_read(people, rule, monkeypatch):
+    """A page of the viewer looks after each save."""
+    ada, _ = people
+    sync(ada)
+    assert not ada.waiting()
+    ada.run("facts", "edit", rule, TURNED)
+    monkeypatch.setattr("gitmem.history.changes_by_others._waits", None)
+    assert ada.waiting() == []
