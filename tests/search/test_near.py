@@ -49,6 +49,15 @@ def test_what_means_the_same_is_found_without_a_common_word(near):
     assert without(near, "car") == ""
 
 
+def test_the_nearest_of_all_is_found_however_near_it_is(near, monkeypatch):
+    filled(near)
+    monkeypatch.setattr("gitmem.search.near.LEAST_NEAR", 2.0)
+    assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]
+    near.put("knowledge/garage.md", "## Garage\n\nan automobile lift\n")
+    filled(near)
+    assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]  # the second is not: it is less near than that
+
+
 def test_scores_are_on_one_scale_with_vectors_and_without(near, provider):
     words = near.search("flour time")
     filled(near)
