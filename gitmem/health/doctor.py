@@ -245,7 +245,9 @@ def check_format(store: Store) -> Iterator[Finding]:
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
-    """Check that files, index and branch agree."""
+    """Check that files, index and branch agree, unless the user has something else checked out, which `branch` says."""
+    if store.documents != store.root:
+        return
     if store.tip != store.marked():
         message = "The files are older than the branch."
         yield Finding("checkout", Level.WARNING, message, "The next gitmem command updates them.")
