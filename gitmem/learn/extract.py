@@ -54,7 +54,7 @@ def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
 
 
 class FoundFact(Value):
-    """A fact found in a session, with its `scope`; `source` is its turn's entry, `by` the model that found it."""
+    """A fact found in a session, with its `scope`; `source` is its turn's entry."""
 
     kind: FactKind
     text: str
@@ -62,7 +62,6 @@ class FoundFact(Value):
     at: datetime
     source: str
     files: tuple[str, ...] = ()
-    by: str = ""
     scope: tuple[str, ...] = ()
 
 

@@ -82,9 +82,7 @@ def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Chan
         found.text,
         found.at.replace(microsecond=0),
         confidence=found.confidence,
-        origin={
-            key: value for key, value in (("session", session), ("exchange", found.source), ("by", found.by)) if value
-        },
+        origin={key: value for key, value in (("session", session), ("exchange", found.source)) if value},
         sources=(found.source,),
         keywords=fact_keywords(found.text),
         files=found.files,

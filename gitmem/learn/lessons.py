@@ -223,7 +223,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files, manifests)), commit=past.commit)
     stack = (*manifest_lines(top, manifests), *installer_lines(there))
     yield Knowledge(KnowledgeKind.STACK, stack, tuple(manifests), commit=past.commit)
-    hot = tuple(hotspot_lines([(commit.subject, commit.files) for commit in past.commits], errors, there))
+    hot = tuple(hotspot_lines((commit.files for commit in past.commits), errors, there))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 
 

@@ -318,7 +318,6 @@ def _episode(session: JudgedSession, task: _Task, before: Episode | None) -> Epi
         gotchas=tuple(result.sentence for result in task.results if result.state in troubles),
         tips=tuple(result.sentence for result in earlier if result.state not in troubles)[:_MOST_LINES],
         decisions=(),
-        changes=(),
         outcome=OUTCOMES[last.state],
         exchanges=exchanges,
         files=tuple(dict.fromkeys(files)),

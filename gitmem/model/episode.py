@@ -25,7 +25,7 @@ UNMENDED = ": nothing fixed it"  # ends the line of an error
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `outcome` is None where nothing shows one.
 
-    `steps` counts its tool calls. `changes` are the user's corrections of course.
+    `steps` counts its tool calls.
     `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
     until its slowest error was fixed; each 0 if unknown.
     """
@@ -48,7 +48,6 @@ class Episode(Value):
     solution: str = ""
     plan: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
     gotchas: tuple[str, ...] = ()
     tips: tuple[str, ...] = ()
     seconds: int = 0
@@ -79,7 +78,6 @@ _TEXTS = {"problem": "Problem", "solution": "Solution"}
 _LISTS = {
     "plan": "Plan",
     "decisions": "Decisions",
-    "changes": "Changes of course",
     "gotchas": "Gotchas",
     "tips": "Tips",
     "links": "Exchanges",

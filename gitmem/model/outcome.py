@@ -64,13 +64,12 @@ def judge_outcome(turn: Turn) -> Outcome:
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return the outcome of the last tests or build, or of a release that failed after them; None without any.
+    """Return the outcome of the last tests or build; None without any.
 
     If tests passed in a command line that failed, something else did: that is None.
     """
-    kinds = ("tests", "builds"), ("tests", "builds", "releases")
-    backwards = reversed(list(runs))
-    last = next((run for run in backwards if any(form(kind).search(run.command) for kind in kinds[run.failed])), None)
+    checks = (form("tests"), form("builds"))
+    last = next((run for run in reversed(list(runs)) if any(one.search(run.command) for one in checks)), None)
     if last is None:
         return None
     passed = _says_passed(last.said)

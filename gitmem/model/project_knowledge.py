@@ -94,23 +94,17 @@ def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> b
     return document.with_body(body + section + theirs).render()
 
 
-_FILES, _FEW_FILES = 10, 5  # lines of each
+_FILES = 10  # lines of each
 _OFTEN = 3  # changes of a file, at least
-_FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
 
 
-def hotspot_lines(
-    commits: Sequence[tuple[str, tuple[str, ...]]], errors: Mapping[str, int], there: frozenset[str]
-) -> list[str]:
-    """Return the files with most changes, errors of sessions, and commits (a subject and files) that fix."""
-    often = _most_named((files for _, files in commits), there)
-    fixes = (files for subject, files in commits if _FIX.match(subject))
-    fixed = _most_named(fixes, there)
+def hotspot_lines(commits: Iterable[tuple[str, ...]], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
+    """Return the files with most changes, by the files of each commit, and with most errors of sessions."""
+    often = _most_named(commits, there)
     broken = sorted(((number, file) for file, number in errors.items() if number >= _OFTEN), reverse=True)
     return [
         *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
         *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
-        *(f"{file} was fixed often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
     ]
 
 

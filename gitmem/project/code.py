@@ -89,15 +89,14 @@ LINE_BREAKS = re.compile(r"[\n\r\0]")
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
 _COMMITS = 500
 _MAX_FILES = 50_000  # of the project that are looked at
-_FORMAT = "--format=%x01%h%x02%ct%x02%s"
+_FORMAT = "--format=%x01%h%x02%ct"
 
 
 class ProjectCommit(Value):
-    """A commit of the project: its short id, time, subject and files."""
+    """A commit of the project: its short id, time and files."""
 
     id: str
     at: datetime
-    subject: str
     files: tuple[str, ...]
 
 
@@ -181,11 +180,11 @@ def _split(output: bytes) -> list[str]:
 
 def _commit(record: str) -> ProjectCommit | None:
     head, *files = record.split("\0")
-    identifier, at, subject = (*head.split("\x02", 2), "", "")[:3]
+    identifier, _, at = head.strip("\n").partition("\x02")
     if not at.isdecimal():
         return None
     names = tuple(name.strip("\n") for name in files if name)
-    return ProjectCommit(identifier, datetime.fromtimestamp(int(at), UTC), subject.strip("\n"), names)
+    return ProjectCommit(identifier, datetime.fromtimestamp(int(at), UTC), names)
 
 
 SECONDS = 0.3  # for all questions together; without an answer by then the project is left out

@@ -255,8 +255,6 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
     ):
         near = [line for line in lines if any(needle in fold(line) for needle in needles)]
         yield from (Advice(part, text, source, sure) for text in near[:_FEW])
-    for change in episode.changes[:1]:
-        yield Advice(AdviceKind.CHALLENGE, f"The user then redirected the work: {change}", source, sure)
 
 
 def _of_user(store: Store, task: str) -> Iterator[Advice]:

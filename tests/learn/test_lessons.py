@@ -148,7 +148,7 @@ def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(worl
     later = world.clock.now + timedelta(hours=1)
 
     def past(*files: str) -> Past:
-        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, "x", files) for _ in range(5)))
+        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, files) for _ in range(5)))
 
     assert mark_stale(world.store, past("a.py")) is None  # one of three
     assert mark_stale(world.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None

@@ -72,7 +72,6 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(world):
         plan=("[x] Wrap the request", "[ ] Measure it"),
         tips=("TimeoutError of the importer: raise the limit mended it", "The moon is full"),
         gotchas=("TimeoutError of the importer: `sleep 5` did not help", "The mirror of prices is slow at night"),
-        changes=("No, use the library's retries",),
     )
     bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
     remember(world, good, bad)
@@ -85,8 +84,6 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(world):
     assert told[AdviceKind.AVOID] == [("TimeoutError of the importer: `sleep 5` did not help", (good.id,))]
     assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[AdviceKind.CHALLENGE]
     assert ("The mirror of prices is slow at night", (good.id,)) in told[AdviceKind.CHALLENGE]
-    redirected = "The user then redirected the work: No, use the library's retries"
-    assert (redirected, (good.id,)) in told[AdviceKind.CHALLENGE]
     assert {good.id, bad.id} <= set(given_texts(world.store.private)[0].ids)
     assert guide(world.store, "Paint the garden fence").lines == ()
 

@@ -113,7 +113,7 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(worl
     assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 1
     renewed = turn("s-3", world.clock.now)._replace(files=("a.py",))
     remember(world, renewed)
-    commits = tuple(ProjectCommit("c", world.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
+    commits = tuple(ProjectCommit("c", world.clock.now + timedelta(hours=1), ("a.py",)) for _ in range(5))
     assert mark_stale(world.store, Past("c0", ("a.py",), commits)) is not None
     assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 2
 
