@@ -31,7 +31,7 @@ class ExitCode(IntEnum):
     BUSY = 5, "another process holds the store, or writes settings"
     NOT_SAVED = 6, "not saved: the message names the text, the reason and its place"
     UNFINISHED = 7, "the store is in the middle of a merge, rebase, revert or bisect"
-    REFUSED = 8, "refused: unsafe input"
+    REFUSED = 8, "refused, and nothing was done: the input is unsafe, empty or no text, or a yes is missing"
     NOT_FOUND = 9, "no such folder, revision, path, session or entry"
     UNREACHABLE = 10, "the remote cannot be reached; everything is safe and waits for the next sync"
     INTERRUPTED = 130, "interrupted, as by Ctrl-C"

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
-from gitmem.cli.arguments import MAX_TEXT, Args, bounded
+from gitmem.cli.arguments import MOST_BYTES, Args, text_of
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnfinishedError
 from gitmem.platform.machine import Context, machine_name, now
 from gitmem.store.acceptance import no_store
@@ -254,9 +254,8 @@ class App(Value):
         return Progress(self.err, "committing what you edited, and this")
 
     def typed(self) -> str:
-        """Return the text on stdin, as `typed_bytes` does. Raises as `bounded`."""
-        most = 4 * MAX_TEXT + 1  # UTF-8 has at most four bytes a character: what is cut here is refused
-        return bounded(self.typed_bytes(most).decode("utf-8", "replace"))
+        """Return the text on stdin, as `typed_bytes` does. Raises as `text_of`."""
+        return text_of(self.typed_bytes(MOST_BYTES))
 
     def typed_bytes(self, most: int) -> bytes:
         """Return at most this many bytes of stdin; at a terminal, say how to end the input."""

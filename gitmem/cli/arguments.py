@@ -32,12 +32,18 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
 
 
 MAX_TEXT = 50 * 1024 * 1024  # characters
+MOST_BYTES = 4 * MAX_TEXT + 1  # UTF-8 has at most four bytes a character: what is cut here is refused
 
 
-def bounded(text: str) -> str:
-    """Return a text that is to be saved. Raises RefusedError if it is too long."""
+def text_of(data: bytes, name: str = "The text") -> str:
+    """Return a text that is to be saved. Raises RefusedError if it is too long or no text in UTF-8."""
+    text = data.decode("utf-8", "replace")
     if len(text) > MAX_TEXT:
-        raise RefusedError(f"The text has more than {MAX_TEXT:,} characters.", "Save the part that matters.")
+        raise RefusedError(f"{name} has more than {MAX_TEXT:,} characters.", "Save the part that matters.")
+    if b"\0" in data:
+        raise RefusedError(f"{name} is no text: it has a NUL byte, as pictures and programs have.", "Give a text.")
+    if text.encode() != data:
+        raise RefusedError(f"{name} is not UTF-8.", "Convert it, as 'iconv -f LATIN1 -t UTF-8' does.")
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from gitmem.cli.arguments import Args
@@ -35,13 +36,14 @@ def parse(argv: Sequence[str]) -> Args:
     word = command_word(argv)
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
-            raise UsageError(f"There is no command {word!r}.", f"A newer gitmem comes by: {install_command()}")
+            raise UsageError(f"There is no command {word!r}.", f"To get a newer gitmem: {install_command()}")
         near = _MEANT.get(word) or nearest(word, COMMANDS)
         hint = f"Did you mean 'gitmem {near}'? " if near else ""
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     place = command_place(argv)
     if place is not None and [*argv[place : place + 2]] == ["config", "set"]:
-        raise UsageError("'gitmem config' takes no 'set'.", "Try: gitmem config KEY VALUE")
+        said = " ".join(map(shlex.quote, argv[place + 2 :])) or "KEY VALUE"
+        raise UsageError("'gitmem config' takes no 'set'.", f"Try: gitmem config {said}")
     part = " ".join(argv[place : place + 2]) if place is not None else ""
     parser = build_parser([] if word is None else [word], part if part in sections() else "")
     args = parser.parse_args(_with_usual(argv), Args())

@@ -23,7 +23,7 @@ def next_step(app: App) -> str:
         if not store.may_write():
             return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
         heard = partial(heard_since_install, store.private, app.home())
-        agents, off = recorded_agents(project_top(app.cwd), app.home(), app.environ, heard)
+        agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, heard)
     except GitmemError as error:
         return error.sentences
     if off:

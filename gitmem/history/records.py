@@ -130,6 +130,14 @@ class Difference(Value):
     text: bytes
 
 
+def date_span(store: Store, text: str) -> DateSpan | None:
+    """Return the time that a date names, None if a text is none. Raises NotFoundError for a day that does not exist."""
+    try:
+        return parse_date(text, store.context.clock())
+    except ValueError as error:
+        raise NotFoundError(f"{text!r} is not a date: {error}.", f"Accepted dates: {FORMS}.") from None
+
+
 def resolve(store: Store, text: str) -> str:
     """Return the id of the commit that a revision or a date names; a day means its end.
 
@@ -139,11 +147,7 @@ def resolve(store: Store, text: str) -> str:
     A commit of the project's own code counts as not found. Raises NotFoundError if there is none; the message lists the
     accepted forms.
     """
-    try:
-        span = parse_date(text, store.context.clock())
-    except ValueError as error:
-        raise NotFoundError(f"{text!r} is not a date: {error}.", f"Accepted dates: {FORMS}.") from None
-    if span is not None:
+    if (span := date_span(store, text)) is not None:
         return _at(store, span, text)
     commit = None if _LOOSE_DATE.search(text) else _revision(store.repository, text)
     if commit is None:

@@ -80,13 +80,14 @@ def is_project(folder: str) -> bool:
     return any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem"))
 
 
-def project_top(start: str) -> str:
-    """Return the top of the work tree around a folder, where the host is started."""
-    folder = os.path.realpath(start)
-    while os.path.basename(folder) == ".gitmem" or not is_project(folder):
+def project_top(start: str, home: str) -> str:
+    """Return the top of the work tree around a folder, where the host is started; the home is that of itself alone."""
+    folder = start = os.path.realpath(start)
+    home = os.path.realpath(home)
+    while os.path.basename(folder) == ".gitmem" or folder == home != start or not is_project(folder):
         above = os.path.dirname(folder)
         if above == folder:
-            return os.path.realpath(start)
+            return start
         folder = above
     return folder
 

@@ -163,7 +163,14 @@ def _without_text(line: str) -> str:
 
 def _label(line: str) -> bool:
     """Return whether a line begins with a label of a statement ("Decision:"), and with no speaker's name."""
-    return any(phrases(kind).search(line) for kind in _LABELS)
+    return any(_cue(kind, line) for kind in _LABELS)
+
+
+def _cue(kind: str, text: str, language: str = "") -> re.Match[str] | None:
+    """Return the phrase of a kind that a text has, None without one; a label ends where its word does."""
+    cue = phrases(kind, language).search(text)
+    is_within = cue is not None and kind in _LABELS and cue[0][-1:].isalnum() and text[cue.end() :][:1].isalnum()
+    return None if is_within else cue
 
 
 def _clauses(sentence: str) -> Iterator[str]:
@@ -182,7 +189,7 @@ def _stated(clause: str) -> Statement | None:
     bare = masked.strip(" .!…")
     for language in languages():
         for name, kind in _KINDS.items():
-            cue = phrases(name, language).search(bare)
+            cue = _cue(name, bare, language)
             if cue is None or (name in ("lasts", "opens") and not _orders(bare, language, name)):
                 continue
             if name in _LABELS and name != "knowledge" and is_praise:

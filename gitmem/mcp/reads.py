@@ -66,10 +66,9 @@ def memory_search(
         hint = f"Searched {found.stores:,} stores; memory_get reads this project's only."
     else:
         commit = resolve(store, at) if at else None
-        result = answer(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
-        total = result.total if len(result.hits) > limit else 0
-        hits = result.hits[:limit]
-        hits += with_own(store, query, result._replace(hits=hits)).hits[len(hits) :] if commit is None else []
+        result = answer(store, query, limit=limit, deep=deep, history=history, at=commit)
+        result = with_own(store, query, result, limit) if commit is None else result
+        hits, total = result.hits, result.total if result.total > len(result.hits) else 0
         if not hits:
             check_types(query)
         text = _hits(map(hit_value, hits))

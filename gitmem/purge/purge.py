@@ -278,6 +278,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
     guess = "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
     sentences = {
         follow + "a clone that never syncs keeps it.": hosts,
+        "Saved again, the same words go at the next sync, too: say it in other words to keep it.": hosts,
         "Agents keep transcripts of their own: look into those, too.": True,
         f"The project's own refs hold it: {', '.join(sorted(others))}.": others,
         "If it is a secret, change it: others may have seen it.": True,

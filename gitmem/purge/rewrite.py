@@ -235,6 +235,9 @@ def _tell(store: Store, before: State, done: Applied) -> None:
         size = f"{after.removed - before.removed:,} bytes, " if after.removed > before.removed else ""
         words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"
         write_state(store.private, after._replace(told=(*after.told, words)[-_MOST_TOLD:]))
+    elif done.commits:
+        said = f"Purged words were saved again: this sync took them out of {count(done.commits, 'commit')}"
+        done.notices.append(f"{said}. To keep what they say, save it in other words.")
 
 
 def sweep(store: Store) -> None:

@@ -156,7 +156,7 @@ class Hit(Value):
             if self.author:
                 return "in your own store"
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
-        return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status or self.reply
+        return f"older: {links} is newer" if links and self.status == BEFORE else self.status or self.reply
 
     @property
     def part(self) -> str:

@@ -18,6 +18,7 @@ from gitmem.values import Value
 
 _LONGEST = 4096  # characters of a path
 _SHOWN = 200  # characters of a path in a message
+_REMEDY = "Name a file or an ^id as 'gitmem search' prints it."
 
 
 class Passage(Value):
@@ -92,8 +93,11 @@ def before_removal(store: Store, path: str) -> tuple[str, str] | None:
 
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:
-    if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
-        raise RefusedError(f"{path[:_SHOWN]!r} is not a document of the store.", "Name a file as 'gitmem search' does.")
+    parts = path.split("/")
+    if len(path) > _LONGEST or any(part in {"", ".."} or is_git_folder(part) for part in parts):
+        raise RefusedError(f"{path[:_SHOWN]!r} is not a path below the store.", _REMEDY)
+    if not is_searched(path):
+        raise NotFoundError(f"The store has no document {path!r}.", _REMEDY)
     try:
         return store.repository.read(commit, path) if commit else store.read(path)
     except OSError as error:

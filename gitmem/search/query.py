@@ -145,7 +145,7 @@ class Query(Value):
         return None if same else self._replace(terms=terms, phrases=phrases)
 
     def parted(self, matched: Collection[int]) -> Query | None:
-        """Return the query with Hangul words that did not match as two, too: "커밋메시지" as "커밋 메시지".
+        """Return the query with Hangul words that did not match as several, too: "커밋메시지" as "커밋 메시지".
 
         `matched` are the numbers of the terms that did; None if all other words are short or of another script.
         """
@@ -163,11 +163,18 @@ class Query(Value):
 
 
 def _parted(needle: Needle) -> Iterator[Needle]:
-    """Yield a Hangul needle with a blank at each place where two words may be written together."""
+    """Yield a Hangul needle as two words, or as more of two syllables at least, which may be written together."""
     text = needle.text
     if _SHORTEST_COMPOUND <= len(text) <= _LONGEST_COMPOUND and all(_script(character) == HANGUL for character in text):
-        for at in range(1, len(text)):
-            yield needle._replace(text=f"{text[:at]} {text[at:]}")
+        two = {f"{text[:at]} {text[at:]}" for at in range(1, len(text))}
+        yield from (needle._replace(text=words) for words in sorted(two | {*_in_words(text)}, key=len) if words != text)
+
+
+def _in_words(text: str) -> Iterator[str]:
+    """Yield a text in words of two characters at least, and as a whole."""
+    yield text
+    for at in range(2, len(text) - 1):
+        yield from (f"{text[:at]} {rest}" for rest in _in_words(text[at:]))
 
 
 def fold(text: str) -> str:

@@ -37,9 +37,18 @@ _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
 
-def with_own(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
-    """Return an answer with hits of other layers after the project's: private ones, own rules and preferences."""
-    found = _with_private(store, query, found)
+def with_own(store: Store, query: str, found: SearchAnswer, limit: int = 0) -> SearchAnswer:
+    """Return an answer with hits of other layers after the project's: private ones, own rules and preferences.
+
+    All are at most `limit` (0: no limit), of which the project's keep half where both have more.
+    """
+    all_hits = _with_own_rules(store, query, _with_private(store, query, found))
+    others = all_hits.hits[len(found.hits) :]
+    kept = max(limit - len(others), -(-limit // 2)) if limit else len(found.hits)
+    return all_hits._replace(hits=[*found.hits[:kept], *others][: limit or None])
+
+
+def _with_own_rules(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
     own = own_store(store)
     if own is None:
         return found

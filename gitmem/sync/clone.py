@@ -240,6 +240,8 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
     if taken:
         raise UsageError(f"{taken} exists already.", "Name a new file.")
+    if not os.path.isdir(os.path.dirname(file) or os.curdir):
+        raise NotFoundError(f"There is no folder {os.path.dirname(file)}.", "Name a file in a folder that exists.")
     check_history(store)
     transact(store, lambda _: None, purpose="backup", scan=True)
     git, branch, tip = store.repository.git, store.repository.branch(), store.tip or ""

@@ -95,7 +95,10 @@ def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] =
     first = int(place["first"] or 1)
     last = int(place["last"] or place["first"] or MOST_LINES)
     if not 1 <= first <= last:
-        raise UsageError(f"{where}: lines count from 1, and the first comes first.", "Write PATH:FROM-TO.")
+        raise UsageError(
+            f"{where} names no lines: the first line of a file is 1, and FROM is not after TO.",
+            "Write PATH:LINE or PATH:FROM-TO.",
+        )
     return Blaming(code, path, first, min(last, first + MOST_LINES - 1))
 
 

@@ -174,8 +174,8 @@ def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | No
     commit = commit_named(code, where)
     if not commit:
         raise NotFoundError(
-            f"{where!r} is neither a file of the project nor a commit of it.",
-            "Name a file below the project, such as src/app.py:12, or a commit.",
+            f"This project has no file and no commit {where!r}.",
+            "Give a file and a line of it, such as src/app.py:12, or a commit.",
         )
     return why_commit(store, code, commit)
 

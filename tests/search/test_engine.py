@@ -24,7 +24,13 @@ FOUND = {  # a text, and in which line the section of the best hit begins
     ),
     "Korean words written together where the text has them apart": (
         "# 하나\n\n커밋 메시지는 짧게 쓴다.\n\n# 둘\n\n결제 화면과 메시지 이야기.\n\n# 셋\n\n로그인 화면.\n",
-        {"커밋메시지": 1, "커밋메시지를 어떻게 쓰지": 1, "결제화면": 5, "메시지 결제화면에서": 5},
+        {
+            "커밋메시지": 1,
+            "커밋메시지를 어떻게 쓰지": 1,
+            "결제화면": 5,
+            "메시지 결제화면에서": 5,
+            "결제화면과메시지": 5,
+        },
     ),
     "Japanese and Chinese within a line": (
         "# A\n\n今日は東京の天気がいい\n\n# B\n\n数据库的索引\n",

@@ -112,7 +112,7 @@ def commands(shelf):
 def test_the_newest_stands_first_and_what_it_leaves_follows_as_before(shelf):
     commands(shelf)
 
-    assert told(shelf, "database migration command") == [(NEW, ""), (OLD, f"before, now ^{NEW}")]
+    assert told(shelf, "database migration command") == [(NEW, ""), (OLD, f"older: ^{NEW} is newer")]
 
 
 def test_two_reports_on_one_subject_are_now_and_before(shelf):
@@ -120,7 +120,7 @@ def test_two_reports_on_one_subject_are_now_and_before(shelf):
     log(shelf, "2026-10-01", "aaaaaaaa", OLD, ("Quick status check of the shop?", f"{done} work. Checkout is open."))
     log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("Status of the shop?", f"{done} are complete, checkout and charts too."))
 
-    assert told(shelf, "status shop complete") == [(NEW, ""), (OLD, f"before, now ^{NEW}")]
+    assert told(shelf, "status shop complete") == [(NEW, ""), (OLD, f"older: ^{NEW} is newer")]
 
 
 def test_what_a_user_stated_is_not_before_a_later_question(shelf):
@@ -146,7 +146,7 @@ def test_a_fact_that_no_longer_holds_is_not_the_newest_of_its_subject(shelf):
 
     hits = answer(shelf.store, "database migration", ended=True).hits
     standings = {hit.entry: hit.standing for hit in hits}
-    assert standings == {NEW: "", OLD: f"before, now ^{NEW}", "d000000000b": "retired"}
+    assert standings == {NEW: "", OLD: f"older: ^{NEW} is newer", "d000000000b": "retired"}
 
 
 def test_a_type_of_an_older_tools_log_is_found_and_any_other_unknown_one_is_refused(filled):

@@ -99,12 +99,12 @@ def find_manifest(app: App, scope: Scope, host: Host) -> Manifest | None:
 
 def place_of(app: App, scope: Scope) -> InstallPlace:
     """Return where a scope's settings are."""
-    return InstallPlace(scope, project_top(app.folder()), app.home(), app.environ)
+    return InstallPlace(scope, project_top(app.folder(), app.home()), app.home(), app.environ)
 
 
 def short_path(app: App, path: str) -> str:
     """Return a path as seen from the project's top, or from the home as `~`."""
-    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder()), app.home()))
+    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(), app.home()), app.home()))
     return (
         path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
     )
@@ -116,7 +116,7 @@ def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool =
     folders: dict[str, list[str]] = {}
     home = os.path.realpath(app.home())
     for change in (change for change in changes if change.changes):
-        folder = _project_of(change.path)
+        folder = _project_of(change.path, home)
         top = os.path.join(home if folder in {"", home} else folder, "")
         path = "~/" * (folder in {"", home} and change.path.startswith(top)) + change.path.removeprefix(top)
         lines = sum(line.startswith("-") for line in diff_of([change]).splitlines()[2:])
@@ -186,7 +186,8 @@ def run_uninstall(args: Args, app: App) -> int:
                 app.notices((error.sentences,))
                 code = error.exit_code
     text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
-    report_changes(args, app, hosts, changes, text or ("" if code else _nothing(app, hosts, chosen)))
+    lines = [text or ("" if code else _nothing(hosts)), _left_for_user(args, app, hosts) if chosen is None else ""]
+    report_changes(args, app, hosts, changes, "\n".join(filter(None, lines)))
     if text and not args.dry_run and not os.path.exists(script_path(app.home())):
         said = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
         app.notices((f"That was the last agent with gitmem. {said}",))
@@ -251,7 +252,7 @@ def _records_of_copy(
 def _say_elsewhere(app: App, host: Host, paths: Sequence[str]) -> None:
     """Say that these files stay: they were written for another work tree, or for what this folder was copied from."""
     if present := [path for path in paths if os.path.lexists(path)]:
-        folder = project_top(os.path.dirname(present[0]))
+        folder = project_top(os.path.dirname(present[0]), app.home())
         said = f"{count(len(present), 'file')} of gitmem's in {folder} stay: they are not of this folder."
         app.notices((f"{said} To take them out: gitmem -C {shlex.quote(folder)} uninstall {host.name}",))
 
@@ -288,15 +289,19 @@ def _carried_out(args: Args, change: SettingsChange, manifest: Manifest | None =
     return change
 
 
-def _nothing(app: App, hosts: list[Host], chosen: Scope | None) -> str:
+def _nothing(hosts: list[Host]) -> str:
     """Return the message for settings without anything of gitmem's."""
     has = "have" if len(hosts) > 1 else "has"
-    text = f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
-    for host in hosts:
-        user = hooked_file(host, place_of(app, Scope.USER))
-        if chosen is None and user:
-            text += f"\nThere are hooks in {user}: 'gitmem uninstall {host.name} --user' removes them."
-    return text
+    return f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
+
+
+def _left_for_user(args: Args, app: App, hosts: list[Host]) -> str:
+    """Return which of the hosts stay installed for all projects, and the command that takes them out; "" if none."""
+    place = place_of(app, Scope.USER)
+    files = [short_path(app, path) for host in hosts if (path := hooked_file(host, place))]
+    named = "--all" if args.all else hosts[0].name
+    said = f"Still installed for all your projects, by hooks in {listed(files)}. To take that out"
+    return f"{said}: gitmem uninstall {named} --user" * bool(files)
 
 
 def _run_everything(args: Args, app: App) -> None:
@@ -324,10 +329,11 @@ def _run_everything(args: Args, app: App) -> None:
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
     """Take gitmem out of all recorded settings and remove its own files; `folders` gets the folders of both."""
     changes: list[tuple[Scope, SettingsChange]] = []
-    here, home = project_top(app.folder()), os.path.realpath(app.home())
+    home = os.path.realpath(app.home())
+    here = project_top(app.folder(), home)
     recorded = (os.path.join(recorded_place(path, home), "") for path, _ in recorded_stores(home))
     known = (*settings_with_hooks(home), *known_stores(home), *recorded)
-    projects = dict.fromkeys([here, *map(_project_of, known)])
+    projects = dict.fromkeys([here, *(_project_of(path, home) for path in known)])
     # The user's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(project, scope) for project in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
@@ -372,9 +378,9 @@ def _deletes(store: str) -> str:
     return f"{gone} && rm -r {shlex.quote(private)}"
 
 
-def _project_of(path: str) -> str:
+def _project_of(path: str, home: str) -> str:
     """Return the project of recorded settings, or of a store, "" if they are of no project."""
-    folder = project_top(os.path.dirname(path))
+    folder = project_top(os.path.dirname(path), home)
     return folder if is_project(folder) else ""
 
 

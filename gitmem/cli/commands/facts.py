@@ -114,6 +114,9 @@ def _add(store: Store, args: Args, app: App) -> None:
 def _forbid(store: Store, args: Args, app: App) -> None:
     """Set what a fact forbids, and what the agent is to do then; the user who says so confirms the rule, too."""
     known = find_fact(store, args.fact)
+    if bool(args.literal) == args.none:
+        remedy = f"To take all of them out: gitmem facts forbid {known.id} --none"
+        raise UsageError(f"Say what {known.id} forbids, in words such as 'pip install'.", remedy)
     commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
     fact = find_fact(store, known.id)
     confirm_rule(store, fact)

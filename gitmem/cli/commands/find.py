@@ -55,7 +55,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if at is None:
-        found = with_own(store, query, found)
+        found = with_own(store, query, found, args.limit)
     if not found.hits:
         check_types(query)
     if found.without_vectors and is_news(store.private, "search", found.without_vectors):
@@ -227,6 +227,8 @@ def run_get(args: Args, app: App) -> None:
     if place is None:
         raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' prints such places.")
     lines = [int(place[name]) if place[name] else None for name in ("first", "last")]
+    if lines[1] is not None and lines[1] < (lines[0] or 0):
+        raise UsageError(f"In {args.where} the last line comes before the first.", "Write PATH:FROM-TO.")
     if args.at is None and is_handle(args.where):
         passage = read_memory(store, args.where)
     else:

@@ -221,7 +221,7 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     agreed = False if args.no_judge else True if args.yes else None
     judged_by = _judged_by(provider, names)
     if asks := agreed is None and _asks(args, app):
-        agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}", usual=True)
+        agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}\nMay a model review each finished session, once?", usual=True)
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         answer_for_models(context, provider if agreed else OFFLINE)
         said = f"A model reviews finished sessions{f'. {judged_by}' * (not asks)}"
@@ -231,17 +231,18 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
 
 
 _JUDGE_WHAT = (
-    "May a model review each finished session, once? It notes decisions, what replaces them, fixes, open issues and "
-    "how each request ended; without it, only what you say or save explicitly is kept."
+    "When a session is over, a model can read it once and note its decisions, fixes and open issues. Without a model, "
+    "only what you save or mark is noted, as in 'Decision: …'."
 )
 
 
 def _judged_by(provider: str, names: str) -> str:
     """Return who reads a finished session, at what cost, and how to turn that off."""
-    how = f"The redacted record goes to the model that {names} uses anyway and to nobody else"
-    how = f"{how}, a small one" if provider in SMALL else how
-    how = f"{names} does it itself: at a session's start it is shown which sessions wait" if provider == HOST else how
-    return f"{how}; about {JUDGED_TOKENS:,} tokens a session. Off: gitmem config --user summary.provider offline"
+    how = f"The session, without known secrets, goes to {'a small' if provider in SMALL else 'the'} model of {names}"
+    how = f"{how}, as your prompts do, and to nobody else"
+    how = f"{names} reads it itself, when its next session starts" if provider == HOST else how
+    off = "To turn it off: gitmem config --user summary.provider offline"
+    return f"{how}. This takes about {JUDGED_TOKENS:,} tokens a session. {off}"
 
 
 def _carry_out(plan: InstallPlan, app: App, folders: set[str]) -> InstallPlan:

@@ -95,12 +95,23 @@ def _differences(store: Store, path: str, merge: str | None) -> list[str]:
     if merge is None:
         return []
     sides = sides_of(store, path)
-    ours, theirs = (
-        (store.repository.read(side, path) or b"").decode("utf-8", "replace").splitlines()
-        for side in (sides.ours, sides.theirs)
+    texts = (
+        (store.repository.read(side, path) or b"").decode("utf-8", "replace") for side in (sides.ours, sides.theirs)
     )
+    ours, theirs = (_said(text.splitlines()) for text in texts)
     lines = unified_diff(ours, theirs, "ours", "theirs", lineterm="", n=1)
     return [line for line in lines if not line.startswith("@@")][:_DIFFERENCES]
+
+
+def _said(lines: Sequence[str]) -> list[str]:
+    """Return lines of a document without those of its header that follow from its text."""
+    words = {line.strip() for line in lines}
+    follow = ("keywords: ", "updated: ")
+    return [
+        line
+        for line in lines
+        if not line.strip().startswith(follow) and line.partition("description: ")[2].strip() not in words - {""}
+    ]
 
 
 def _facts(store: Store, pair: Pair, people: People) -> ReviewItem:
@@ -279,7 +290,7 @@ def _find(items: Sequence[ReviewItem], name: str) -> int:
     if len(found) > 1:
         raise UsageError(f"{name} is in {len(found)} items.", "Give a number of 'gitmem review'.")
     if not found:
-        raise NotFoundError(f"Nothing waits for a decision in {name}.", "'gitmem review' lists what waits.")
+        raise NotFoundError(f"Nothing waits for a decision in {name!r}.", "'gitmem review' lists what waits.")
     return found[0]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from gitmem.cli.app import OWN, App
-from gitmem.cli.arguments import MAX_TEXT, Args, bounded
+from gitmem.cli.arguments import MOST_BYTES, Args, text_of
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
-from gitmem.errors import NotFoundError, RefusedError, disk_errors
+from gitmem.errors import NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.history.sessions import named_session
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import save_text
@@ -44,16 +46,14 @@ def run_save(args: Args, app: App) -> None:
 def _text(args: Args, app: App) -> str:
     words = " ".join(args.text)
     if args.file and words:
-        raise RefusedError("Give the text as an argument or as a file, not both.")
+        raise UsageError("Both a text and a file were given.", "Give one of them.")
     if args.file:
         path = app.path(args.file)
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                return bounded(file.read(MAX_TEXT + 1))
+            with open(path, "rb") as file:
+                return text_of(file.read(MOST_BYTES), path)
         except OSError as error:
             raise NotFoundError(f"{path} cannot be read: {error.strerror}.", "Name another one.") from error
     if words and words != "-":
-        if any("\ud800" <= character <= "\udfff" for character in words):
-            raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")
-        return bounded(words)
+        return text_of(os.fsencode(words))
     return app.typed()

@@ -19,7 +19,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.authors import People
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
-from gitmem.history.records import difference, read_records, resolve
+from gitmem.history.records import date_span, difference, read_records, resolve
 from gitmem.history.sessions import SessionSummary, find_session
 from gitmem.model.episode import LETTER as EPISODE_LETTER
 from gitmem.model.fact import Fact, day_of
@@ -61,7 +61,10 @@ def run_show(args: Args, app: App) -> None:
             now = named(store, text, path)
             app.answer({"path": path, "text": now}, plain(now).rstrip("\n"), path)
     elif name != what:
-        raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
+        raise NotFoundError(
+            f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.",
+            "'gitmem log' lists what was saved, and when.",
+        )
     else:
         _show_named(args, app, store, what)
 
@@ -109,6 +112,7 @@ def _session(store: Store, text: str) -> SessionSummary | None:
 def _day_path(store: Store, text: str) -> str:
     """Return the path of the log of the day that a text names, "" if it names none."""
     if re.fullmatch(_DAY, text):
+        date_span(store, text)  # refuses a day such as 2026-02-30
         return daily_path(text)
     if text in {"today", "yesterday"}:
         day = store.context.clock() - timedelta(days=text == "yesterday")

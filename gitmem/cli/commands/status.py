@@ -38,7 +38,10 @@ def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
         agents, off = recorded_agents(
-            project_top(app.folder()), app.home(), app.environ, partial(heard_since_install, store.private, app.home())
+            project_top(app.folder(), app.home()),
+            app.home(),
+            app.environ,
+            partial(heard_since_install, store.private, app.home()),
         )
         used = _used(store)
         status = read_status()
@@ -166,7 +169,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
     if more.mode:
         return more.mode
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session on this machine yet"
-    off = " ".join(more.off)
+    off = " ".join(more.off).removesuffix(".")
     if more.agents:
         agents = ", ".join(more.agents) + (f"; {off}" if off else "")
         return agents if unread and not status.last_event else f"{agents}; {when}"
@@ -177,6 +180,10 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
 
 
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
+    if to_decide := len(status.review) + status.contradictions:
+        yield f"{count(to_decide, 'decision')} of yours ('gitmem review')"
+    elif any("gitmem review" in finding.remedy for finding in status.attention):
+        yield "a decision of yours, see below"
     if status.waiting:
         yield f"{count(status.waiting, 'save')} not committed yet"
     if status.unfinished:
