@@ -197,7 +197,7 @@ def memory_save(
         raise RefusedError("private is true or false.")
     store = finish_purge(store_for_session(call.store, session, private=private))
     # Further metadata stands below the text.
-    text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
+    text = "\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())])
     if not clean_text(content):
         raise RefusedError("There is nothing to save: content is empty.")
     path = daily_path(f"{store.context.clock():%Y-%m-%d}")

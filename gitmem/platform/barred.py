@@ -19,6 +19,8 @@ def barred(path: str) -> UnreadableError | None:
             status = os.stat(place)
         except OSError:  # it is gone; a folder that bars the way was found before
             return None
+        if end < len(parts) and not stat.S_ISDIR(status.st_mode):  # nothing is below a file
+            return None
         needed = os.X_OK if end < len(parts) else os.R_OK | os.X_OK * stat.S_ISDIR(status.st_mode)
         if not os.access(place, needed):
             return _error(place, status)

@@ -35,7 +35,20 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
             f"The memory of {project.root} is on the branch {branch}, and has no folder here.",
             "'gitmem init' connects it.",
         )
-    return StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+    damaged = (
+        None if project.root == os.path.realpath(home) else damaged_store(os.path.join(project.root, STORE_FOLDER))
+    )
+    return damaged or StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+
+
+def damaged_store(folder: str) -> StoreNotFoundError | None:
+    """Return the error for a store's place that has a file, or a `.git` that is no repository; None for others."""
+    is_folder = os.path.isdir(os.path.join(folder, ".git"))
+    if not (is_folder or os.path.isfile(folder)) or is_store(folder):
+        return None
+    reason = "its .git is damaged, so git does not read it" if is_folder else "it is a file"
+    remedy = "Move it away. Then 'gitmem init' makes a new store, 'gitmem restore' one out of a backup."
+    return StoreNotFoundError(f"{folder} is no store: {reason}.", remedy)
 
 
 def disconnected_branch(start: str, home: str, environ: Mapping[str, str]) -> bool:

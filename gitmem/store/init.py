@@ -32,7 +32,7 @@ from gitmem.git.setup import (
 from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
 from gitmem.platform.machine import Context, datetime, read_resource
 from gitmem.platform.safe_open import read_small, read_text
-from gitmem.store.acceptance import Acceptance, number_of
+from gitmem.store.acceptance import Acceptance, damaged_store, number_of
 from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, check_extent, refuse_unsigned
 from gitmem.store.locate import (
     HOME_HOSTS,
@@ -165,7 +165,10 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
         raise GitmemError(
             f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
         )
-    return os.path.join(project.root, STORE_FOLDER), project
+    target = os.path.join(project.root, STORE_FOLDER)
+    if damaged := damaged_store(target):
+        raise damaged
+    return target, project
 
 
 def _taken_up(target: str, project: Project, context: Context, place: Place) -> Place:

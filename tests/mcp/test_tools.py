@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.store.layers import store_for_session
+from tests.mcp.conftest import unfenced
 
 
 @pytest.mark.parametrize("kind", [kind.value for kind in MemoryType])
@@ -122,3 +125,15 @@ def test_an_agent_is_told_how_what_it_changed_stands(memory, kind, act, text, sa
     other, identifier = keep(memory, "Deploys run in CI."), keep(memory, "Use Redis.", kind)
     told = memory.text("memory_update", id=identifier, act=act, text=text.format(other=other))
     assert said.format(other=other) in told
+
+
+def test_a_limit_counts_what_is_private_too_and_what_is_no_text_is_refused(memory):
+    for number in range(4):
+        for private in (True, False):
+            content = f"The parser of {'machine' if private else 'part'} {number} is slow"
+            saved = memory.call("memory_save", type="note", content=content, metadata={"private": private})
+            assert not saved.is_error
+    hits = json.loads(unfenced(memory.call("memory_search", query="parser", limit=3).content[0].text))["hits"]
+    assert [hit["path"].startswith("private:") for hit in hits] == [False, False, True]
+    refused = memory.call("memory_save", type="note", content="a\0b")
+    assert (refused.is_error, "NUL" in refused.content[0].text) == (True, True)

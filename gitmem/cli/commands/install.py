@@ -110,7 +110,7 @@ def _report(
         taken = f"To take it back: gitmem uninstall {' '.join(named)}"
         lines.append(taken if _asks(args, app) else f"Written: {', '.join(places)}. {taken}")
         if plans[0].place.scope is not Scope.USER and plan_unexclude(app.folder(), app.home()):
-            made = "'gitmem init' made .gitmem/, and the line of .git/info/exclude by which git ignores it"
+            made = "The memory is in .gitmem/, which git ignores by a line of .git/info/exclude"
             lines.append(f"{made}: 'gitmem uninstall --everything' says how to delete both.")
     if new and all(works for _, works in done):
         lines.append(f"Next: start {listed(new)} anew here. 'gitmem status' then says what is recorded.")

@@ -123,3 +123,17 @@ def test_a_folder_without_git_below_the_home_is_no_part_of_what_is_installed_for
     assert there("install", "claude", "--init", "--yes")[0] == 0
     assert (folder / ".claude" / "settings.json").is_file()
     assert (home / ".claude" / "settings.json").read_bytes() == before
+
+
+def test_a_store_that_git_does_not_read_is_named_by_each_command(gitmem):
+    (gitmem.root / ".git" / "HEAD").unlink()
+    for line in ("status", "save x", "search x", "init", "doctor"):
+        code, _, err = gitmem(*line.split())
+        assert (code, "is no store: its .git is damaged" in err) == (3, True), (line, err)
+    gitmem.root.rename(gitmem.root.with_name("old"))
+    gitmem.root.write_text("a file")
+    for line in ("status", "init"):
+        code, _, err = gitmem(*line.split())
+        assert (code, "it is a file.\n  Move it away." in err) == (3, True)
+    gitmem.root.unlink()
+    assert gitmem("init")[0] == 0

@@ -116,8 +116,9 @@ def test_an_output_that_is_no_text_is_read_all_the_same(world):
     assert world.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""
 
 
-def test_a_fact_on_standard_input_may_be_no_utf_8_and_not_endless(gitmem):
+def test_a_fact_on_standard_input_is_utf_8_and_not_endless(gitmem):
     gitmem("init")
-    assert gitmem("facts", "add", "-", stdin=b"We cache \xff in Redis")[0] == 0
+    code, _, err = gitmem("facts", "add", "-", stdin=b"We cache \xff in Redis")
+    assert (code, "not UTF-8" in err) == (8, True)
     code, _, err = gitmem("facts", "add", "-", stdin=b"x" * (MAX_TEXT + 1))
     assert (code, "more than" in err) == (8, True)
