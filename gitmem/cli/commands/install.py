@@ -54,7 +54,7 @@ _BRINGS = {
     EXCLUDE: "what git ignores, as it is yours alone",
 }
 _RECORD = "the record of this, for 'gitmem uninstall'"
-_SCRIPT = "the script that the hooks read, and who reads it"
+_SCRIPT = "the script that the hooks run, and the list of settings that use it"
 _SCOPES = {
     Scope.PROJECT: "this project's, by settings that your team shares",
     Scope.LOCAL: "this project's, by settings for you alone",

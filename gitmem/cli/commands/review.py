@@ -71,7 +71,7 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
         pass
     more = f" and {len(item.places) - _PLACES} more" if len(item.places) > _PLACES else ""
     places = ("its text" if place == "(top)" else place for place in item.places[:_PLACES])
-    where = f"in {', '.join(places)}{more}" if item.places else "two versions, side by side"
+    where = f"two versions in {', '.join(places)}{more}" if item.places else "two versions, side by side"
 
     def decide(take: str) -> _Answer:
         commit = resolve_review(store, path, Take(take))

@@ -40,4 +40,4 @@ def test_two_versions_of_a_fact_are_said_to_be_in_its_text(gitmem):
         '---\nid: r00000000aa\nkind: rule\nreview: ["(top)"]\n---\nUse uv.\n', encoding="utf-8"
     )
     gitmem("save", "one")
-    assert gitmem("review")[1] == f"1. {path}  in its text\n"
+    assert gitmem("review")[1] == f"1. {path}  two versions in its text\n"
