@@ -24,8 +24,8 @@ from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.sync.fetch import Options
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Options
 from gitmem.sync.rounds import sync
 
 ROUNDS = 15

@@ -50,7 +50,7 @@ from gitmem.store.store import HOOK_GIT_TIMEOUT, Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
-from gitmem.sync.retries import Options, pause
+from gitmem.sync.fetch import Options, pause
 from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, sync
 from gitmem.sync.sync import sync_transcripts
 

@@ -34,8 +34,7 @@ from gitmem.store.layers import divert, was_paused
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.tell.firings import note_made
-from gitmem.tell.forbidden import key_of
+from gitmem.tell.forbidden import key_of, note_made
 from gitmem.text.sentences import count
 
 NO_MODELS = ("offline", "host")  # choices of `summary.provider`; gitmem.llm.protocol is slow to import for a hook
@@ -169,7 +168,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.record.fact_edits import compare_new_facts
     from gitmem.search.sources import renew_texts
-    from gitmem.store.known_concepts import known_concepts
+    from gitmem.store.learned import known_concepts
 
     steps = _Steps(store)
     steps.run("what a killed command left", lambda: _settle(store))  # no event may be left that would have it done
@@ -215,7 +214,7 @@ def _settle(store: Store) -> None:
 
 def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
-    from gitmem.store.known_patterns import pattern_headers
+    from gitmem.store.learned import pattern_headers
     from gitmem.tell.start import LEARNED
 
     own = {turn.exchange_id for turn in turns}
@@ -298,7 +297,7 @@ class _Steps:
         )
         from gitmem.record.exchanges import turns_of
         from gitmem.record.tally import Heard, note_missing
-        from gitmem.store.known_patterns import pattern_headers
+        from gitmem.store.learned import pattern_headers
         from gitmem.tell.outcome_counts import count_given, note_fixes
 
         if self._store.has_layers and was_paused(self._store, session.name):

@@ -29,10 +29,9 @@ from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import TransactResult, transact
 from gitmem.store.transaction import Transaction
-from gitmem.sync.fetch import Synced
+from gitmem.sync.fetch import Chance, Options, Synced
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import Proposal, propose
-from gitmem.sync.retries import Chance, Options
 from gitmem.sync.rounds import sync
 from gitmem.sync.sync import sync_transcripts
 from tests.command_line import Ran, Runner

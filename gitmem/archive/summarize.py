@@ -40,8 +40,8 @@ from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.similarity import WEIGHED
 from gitmem.redact.redact import redact
 from gitmem.store.fact_lines import Shelf
-from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
+from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

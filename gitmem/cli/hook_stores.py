@@ -43,7 +43,7 @@ def join(app: App, owner: int) -> None:
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address
     from gitmem.sync.clone import clone_store
-    from gitmem.sync.retries import Options
+    from gitmem.sync.fetch import Options
 
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)

@@ -37,7 +37,7 @@ def _run(argv: Sequence[str], app: App) -> int:
         from gitmem.cli.commands.hook import hook
 
         return hook(argv, app)
-    from gitmem.cli.command_line import parse  # argparse, which no hook needs
+    from gitmem.cli.parser import parse  # argparse, which no hook needs
 
     args = None
     try:

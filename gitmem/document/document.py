@@ -156,7 +156,7 @@ def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], s
 
 
 def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
-    from gitmem.document.foreign import read_header
+    from gitmem.document.yaml import read_header
 
     try:
         return MappingProxyType(read_header(header)), None

@@ -1,7 +1,9 @@
-"""Change one value of a YAML mapping, in a header or config.yaml, and leave all other lines as they are.
+"""Read YAML headers strictly, and change one value of a mapping while all other lines stay as they are.
 
-Dumping again would sort keys, drop comments and turn `007` into 7. So an edit replaces the text of one value, and loads
-the result to check that nothing else changed. Aliases and merges are not read.
+What gitmem writes is plain lines (`document.plain_header`); headers that it did not write, of other tools, of an
+agent's memory or made by hand, are read here by python-frontmatter, with a handler of its documented kind. Dumping
+again would sort keys, drop comments and turn `007` into 7: so an edit replaces the text of one value, and loads the
+result to check that nothing else changed. Aliases and merges are not read.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from functools import cache
 from typing import Any
 
 import yaml
+from frontmatter import parse
+from frontmatter.default_handlers import BaseHandler
 
 from gitmem.document.plain_header import YamlTextError, flow, newline_of, plain_value
 
@@ -254,3 +258,29 @@ def _block(name: str, value: object, indent: str, newline: str) -> str:
         inner = (_block(key, item, indent + "  ", newline) for key, item in value.items())
         return f"{indent}{flow(name)}:{newline}{''.join(inner)}"
     return f"{indent}{flow(name)}: {flow(plain_value(value))}{newline}"
+
+
+_FENCE = "---\n"
+
+
+class StrictHeader(BaseHandler):
+    """The header between two fences of ours, as strict YAML: no alias, no key twice, within bounds."""
+
+    START_DELIMITER = END_DELIMITER = _FENCE.rstrip()
+
+    def __init__(self) -> None:
+        """Need no pattern of a fence: `document.Document` has found them, as YAML, Jekyll and Pandoc have it."""
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Return the header between the fences, and no content."""
+        return text[len(_FENCE) : -len(_FENCE.rstrip())], ""
+
+    def load(self, fm: str) -> dict[str, object]:
+        """Return the values of a header; raises `YamlTextError`."""
+        return load_mapping(fm)
+
+
+def read_header(header: str) -> dict[str, object]:
+    """Return the values of a header, without its fences. Raises `YamlTextError`."""
+    metadata: dict[str, object] = parse(f"{_FENCE}{header}{_FENCE}", handler=StrictHeader())[0]
+    return metadata

@@ -1,4 +1,4 @@
-"""Choose the kind of a lock, open it, and keep it alive while it is held."""
+"""Choose the kind of a lock, open it, and keep it alive; a ref serves where the file system's locks do not."""
 
 from __future__ import annotations
 
@@ -8,10 +8,109 @@ import threading
 from collections.abc import Iterator
 from enum import Enum
 
-from gitmem.errors import BusyError, GitmemError
-from gitmem.git.lock import Clock, FileLock, Lock, file_locks_serve
+from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git.layout import common_dir_of
+from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
+from gitmem.git.lock import RECORD_LIMIT, STALE_SECONDS, Clock, FileLock, Holder, Lock, alive, file_locks_serve
 from gitmem.git.process import Git
-from gitmem.git.ref_lock import RefLock
+
+LOCK_REF = "refs/gitmem/lock"
+
+
+class RefLock(Lock):
+    """A lock that is a git ref; `folder` is on the repository's file system."""
+
+    _PAUSE = 0.010  # each attempt is a process
+
+    def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
+        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
+        self._git = git
+        self._common = common_dir_of(git.git_dir or "")
+        self._blob = ""  # names this process as the holder
+        self._free = ""  # says "free"
+        self._holding = False
+
+    def acquire(self, timeout: float) -> Lock:
+        self._blob = ""
+        return super().acquire(timeout)
+
+    def _attempt(self) -> bool:
+        old, text = self._look()
+        if self._takes(old, text):
+            self._blob = self._blob or self._write(self._record())
+            self._holding = self._move(self._blob, old)
+            self._free = old if text.startswith(b"free") else ""
+        left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
+        if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
+            clear_left_behind(left)  # so late, since a shared file system shows changes late
+        return self._holding
+
+    def release(self) -> None:
+        """See `Lock.release`. If git fails, the lock is stale once this process has ended."""
+        if self._holding:
+            self._holding = False
+            with contextlib.suppress(GitmemError):
+                if not (self._free and self._move(self._free, self._blob)):  # it may be pruned or damaged
+                    self._move(self._write(f"free {self._token}\n".encode()), self._blob)
+
+    def heartbeat(self) -> None:
+        if self._holding:
+            blob = self._write(self._record())
+            if self._move(blob, self._blob):
+                self._blob = blob
+
+    def held(self) -> bool:
+        return self._holding and self._tip() == self._blob
+
+    def _takes(self, old: str, text: bytes) -> bool:
+        """Return whether the lock may be taken from the state `old`, whose blob is `text`."""
+        if not old or text.startswith(b"free"):
+            return True
+        holder = Holder.from_bytes(text)
+        if holder and holder.token == self._token:
+            return True  # our own move, after which git was stopped or failed
+        if holder and holder.place and holder.place == self._place:
+            return self._silent(text, holder.beat) or not alive(holder)
+        # Another machine's, or nobody's: use the shared file system's clock, or our own observation.
+        return self._silent(text, None) or self._age(LOCK_REF, "packed-refs") >= STALE_SECONDS
+
+    def _look(self) -> tuple[str, bytes]:
+        """Return the ref's value ("": missing) and the blob's content (empty if unreadable)."""
+        answer = self._git.run("cat-file", "--batch", stdin=LOCK_REF.encode() + b"\n")
+        header, _, text = answer.partition(b"\n")
+        oid, *fields = header.decode().split()
+        return (oid, text[: min(int(fields[1]), RECORD_LIMIT)]) if len(fields) > 1 else (self._tip(), b"")
+
+    def _tip(self) -> str:
+        return self._git.run("rev-parse", "--verify", "--quiet", LOCK_REF, ok=(0, 1, 128)).decode().strip()
+
+    def _write(self, text: bytes) -> str:
+        return self._git.run("hash-object", "-w", "--stdin", stdin=text).decode().strip()
+
+    def _move(self, new: str, old: str) -> bool:
+        try:
+            self._git.run("update-ref", LOCK_REF, new, old or "0" * len(new), past_locks=False)
+        except GitFailedError as error:
+            if any(reason in error.stderr for reason in ("Permission denied", "Read-only file system", "No space")):
+                raise
+            return False
+        return True
+
+    def _age(self, *names: str) -> float:
+        """Return the seconds since the youngest of these files of the repository changed; 0 where there is none.
+
+        By the clock of the file system that stamped them, since the clocks of two machines may differ.
+        """
+        from tempfile import TemporaryFile  # 6 ms
+
+        stamps = []
+        for name in names:
+            with contextlib.suppress(OSError):
+                stamps.append(os.stat(os.path.join(self._common, name)).st_mtime)
+        with TemporaryFile(dir=self._folder) as probe:
+            now = os.fstat(probe.fileno()).st_mtime
+        return now - max(stamps, default=now)
+
 
 _WRITING_SECONDS = 10.0  # which another gitmem has for the settings that it writes
 _BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`

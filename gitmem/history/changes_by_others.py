@@ -13,7 +13,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.authors import People
-from gitmem.history.waiting_changes import OthersChange, read_changes, write_changes
+from gitmem.history.marks import OthersChange, read_changes, write_changes
 from gitmem.model.fact import FOLDER, PATH, Fact, day_of, parse_fact, render_fact
 from gitmem.model.similarity import WEIGHED
 from gitmem.model.validity import ended

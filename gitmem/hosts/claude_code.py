@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from gitmem.hosts.host import (
     Host,
     InstallPlace,
+    Says,
     Scope,
     command_hooks,
     folder_name,
@@ -15,7 +16,6 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import called_by, files_below
 from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import read_object

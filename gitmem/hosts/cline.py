@@ -17,8 +17,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from gitmem.hosts.host import ASKS, DUE, LATE, Host, InstallPlace, Payload, Scope, is_below, refused, text_of
-from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
+from gitmem.hosts.host import (
+    ASKS,
+    DUE,
+    LATE,
+    QUEUES,
+    UNTESTED,
+    WORDLESS,
+    Host,
+    InstallPlace,
+    Payload,
+    Says,
+    Scope,
+    is_below,
+    refused,
+    text_of,
+)
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime

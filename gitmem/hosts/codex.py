@@ -12,9 +12,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from gitmem.hosts.claude_events import EVENTS
-from gitmem.hosts.host import ASKS, Host, InstallPlace, Payload, answered, begun_below, command_hooks, refused, text_of
-from gitmem.hosts.says import UNTESTED, WORDLESS, Says
+from gitmem.hosts.host import (
+    ASKS,
+    EVENTS,
+    UNTESTED,
+    WORDLESS,
+    Host,
+    InstallPlace,
+    Payload,
+    Says,
+    answered,
+    begun_below,
+    command_hooks,
+    refused,
+    text_of,
+)
 from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.platform.safe_open import read_end

@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gitmem.hosts.claude_events import EVENTS
 from gitmem.hosts.host import (
     ASKS,
+    EVENTS,
     LATE,
+    UNTESTED,
     Host,
     InstallPlace,
     Payload,
+    Says,
     Scope,
     begun_below,
     command_hooks,
@@ -27,7 +29,6 @@ from gitmem.hosts.host import (
     shared_server,
     text_of,
 )
-from gitmem.hosts.says import UNTESTED, Says
 from gitmem.model.transcript import Record, Role, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.values import TYPE_CHECKING

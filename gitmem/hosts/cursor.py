@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gitmem.hosts.host import Host, InstallPlace, Payload, text_of
-from gitmem.hosts.says import NOTHING_TESTED
+from gitmem.hosts.host import NOTHING_TESTED, Host, InstallPlace, Payload, text_of
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:

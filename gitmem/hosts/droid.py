@@ -13,12 +13,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gitmem.hosts.claude_events import EVENTS
 from gitmem.hosts.host import (
     ASKS,
+    EVENTS,
+    UNTESTED,
+    WORDLESS,
     Host,
     InstallPlace,
     Payload,
+    Says,
     answered,
     command_hooks,
     first_object,
@@ -29,7 +32,6 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.hosts.says import UNTESTED, WORDLESS, Says
 from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, blocks, records
 from gitmem.values import TYPE_CHECKING

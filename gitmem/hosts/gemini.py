@@ -16,13 +16,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from gitmem.hosts.claude_events import WITH_FAILURES
 from gitmem.hosts.host import (
     ASKS,
     LATE,
+    QUEUES,
+    UNTESTED,
+    WITH_FAILURES,
+    WORDLESS,
     Host,
     InstallPlace,
     Payload,
+    Says,
     answered,
     command_hooks,
     first_object,
@@ -31,7 +35,6 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.subagents import files_in
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.model.words import UserWords, WordKind

@@ -15,15 +15,33 @@ from enum import Enum
 from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import open_regular
 from gitmem.text.terminal import FENCE
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TYPE_CHECKING, Any, Value
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from gitmem.hosts.says import Says
     from gitmem.model.transcript import Record, Unread
 
-    Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+# Cells of docs/hosts.md, "What an agent says of its user": "yes" is what a recording of the real client shows
+# (tests/hosts/test_words.py).
+YES = "yes"
+UNTESTED = "untested"
+WORDLESS = "without words: they come as the next message"
+QUEUES = "it queues them"
+
+
+class Says(Value):
+    """A row of the table: in a transcript or a hook, which of these a host tells apart."""
+
+    prompt: str = YES
+    second: str = YES
+    answer: str = YES
+    refusal: str = YES
+    queued: str = YES
+    subagents: str = YES
+    notices: str = YES
+
+
+NOTHING_TESTED = Says(*[UNTESTED] * len(Says._fields))  # of a client that could not be driven
 
 
 SCRIPT = "hook.sh"
@@ -291,3 +309,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 CLAUDE = "claude"
+
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
+WITH_FAILURES = (*EVENTS[:4], "PostToolUseFailure", *EVENTS[4:])  # of hosts that tell a failed call by an event

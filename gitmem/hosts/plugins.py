@@ -15,12 +15,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gitmem.hosts.claude_events import WITH_FAILURES
 from gitmem.hosts.host import (
     ASKS,
+    NOTHING_TESTED,
+    UNTESTED,
+    WITH_FAILURES,
     Host,
     InstallPlace,
     Payload,
+    Says,
     Scope,
     answered,
     begun_below,
@@ -32,7 +35,6 @@ from gitmem.hosts.host import (
     without_help,
 )
 from gitmem.hosts.registry import file_of
-from gitmem.hosts.says import NOTHING_TESTED, UNTESTED, Says
 from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime

@@ -6,13 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
+from gitmem.hosts.host import CLAUDE, Home, Host, Payload, text_of
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gitmem.model.transcript import Record, Unread
-
-    Home = tuple[Mapping[str, str], str]  # the environment, the home folder
-from gitmem.hosts.host import CLAUDE, Host, Payload, text_of
 
 # By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
 _HOSTS = {

@@ -30,8 +30,8 @@ from gitmem.model.concept import (
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import find_session_file, with_links
-from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
+from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

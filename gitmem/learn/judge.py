@@ -46,8 +46,8 @@ from gitmem.model.turns import Turn
 from gitmem.platform.safe_open import drop_file, read_object, write_json
 from gitmem.record.exchanges import turns_of
 from gitmem.record.read import redacted
-from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
+from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
 from gitmem.store.transcripts import read as read_transcript
 from gitmem.values import Value

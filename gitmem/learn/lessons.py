@@ -41,7 +41,7 @@ from gitmem.project.code import Past, list_files, project_code
 from gitmem.project.manifests import manifest_lines, manifests_in
 from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import boot_lines, redacted
-from gitmem.store.known_patterns import known_patterns, pattern_headers, signature_of
+from gitmem.store.learned import known_patterns, pattern_headers, signature_of
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -49,7 +49,7 @@ from gitmem.model.words import human_text
 from gitmem.platform.machine import local
 from gitmem.record.exchanges import find_session_file
 from gitmem.record.fact_book import Changes
-from gitmem.store.known_concepts import known_concepts
+from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value

@@ -35,8 +35,7 @@ from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
-from gitmem.tell.advice import as_text
-from gitmem.tell.guide import guide
+from gitmem.tell.guide import as_text, guide
 from gitmem.text.terminal import fenced, plain
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value

@@ -188,7 +188,7 @@ def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> st
     memory = working_with(store, session, events)
     if memory and (text := brief(memory)):
         return text
-    from gitmem.store.episodes import last_episode
+    from gitmem.store.learned import last_episode
 
     ended = last_episode(store, session)
     return brief_episode(ended) if ended else ""

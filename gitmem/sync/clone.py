@@ -58,11 +58,10 @@ from gitmem.store.remotes import (
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, tips
-from gitmem.sync.fetch import Synced, fetch_memory
+from gitmem.sync.fetch import Options, Synced, fetch_memory
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, left_out, signed
 from gitmem.sync.records import SyncRecord, write_record
 from gitmem.sync.removed import Removed, find_removed
-from gitmem.sync.retries import Options
 from gitmem.sync.rounds import sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls

@@ -38,9 +38,8 @@ from gitmem.store.maintenance import MAX_FILES as MOST_FILES
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
-from gitmem.sync.fetch import fetch_memory
+from gitmem.sync.fetch import Options, fetch_memory
 from gitmem.sync.guard import check_extent, check_incoming, check_project, check_signed
-from gitmem.sync.retries import Options
 from gitmem.values import Value
 
 BRANCH = "gitmem-proposals"

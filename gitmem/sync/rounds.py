@@ -30,7 +30,7 @@ from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
 from gitmem.store.remotes import REFS, is_projects, note_synced, notes_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.sync.fetch import MEMORY_REF, Synced, fetch_memory
+from gitmem.sync.fetch import MEMORY_REF, Options, Synced, SyncStep, fetch_memory, in_rounds
 from gitmem.sync.guard import (
     Accept,
     check_extent,
@@ -44,7 +44,6 @@ from gitmem.sync.guard import (
 )
 from gitmem.sync.losses import check_losses, note_losses
 from gitmem.sync.records import left_file
-from gitmem.sync.retries import Options, SyncStep, in_rounds
 
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0

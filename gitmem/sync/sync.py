@@ -22,11 +22,10 @@ from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED, added_remotes
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, joined, other_files, tips
-from gitmem.sync.fetch import Synced
+from gitmem.sync.fetch import Options, Synced, in_rounds
 from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
 from gitmem.sync.records import SyncRecord, read_records, write_record
-from gitmem.sync.retries import Options, in_rounds
 from gitmem.sync.rounds import sync
 
 _FOLDER = "sync"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.history.derived import without_links
-from gitmem.store.episodes import episode_paths, read_episode
-from gitmem.store.known_patterns import known_patterns
+from gitmem.history.undo import without_links
+from gitmem.store.learned import episode_paths, known_patterns, read_episode
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -20,7 +20,7 @@ from gitmem.model.similarity import SAME_ERROR
 from gitmem.record.read import Pending, glance
 from gitmem.record.working_memory import working_with
 from gitmem.store.known_facts import Header
-from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
+from gitmem.store.learned import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.risk import from_other
 from gitmem.tell.usage_log import COUNTS, ERROR, USELESS, Count, GivenText, known_to, note_asked, total, usefulness_of

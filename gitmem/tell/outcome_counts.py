@@ -30,9 +30,8 @@ from gitmem.model.turns import Turn
 from gitmem.record.fact_edits import BOTH_HOLD
 from gitmem.record.read import redacted
 from gitmem.search.files import list_paths
-from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_facts import known_facts
-from gitmem.store.known_patterns import pattern_headers, read_pattern
+from gitmem.store.learned import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -11,8 +11,7 @@ from gitmem.model.fact import Fact
 from gitmem.model.validity import what_holds
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.found_exchange import FoundExchange
-from gitmem.tell.why import Ground, Why
+from gitmem.tell.why import FoundExchange, Ground, Why
 from gitmem.text.sentences import count, shorten
 from gitmem.text.terminal import on_line, plain
 from gitmem.values import Value

@@ -13,7 +13,7 @@ from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.model.similarity import SAME_ERROR
 from gitmem.search.hits import Hit
-from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.learned import episode_paths, read_episode
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import Count
 from gitmem.values import Value

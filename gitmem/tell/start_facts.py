@@ -12,8 +12,7 @@ from gitmem.document.ids import is_fact_id, is_id, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
-from gitmem.history.marks import place_marks
-from gitmem.history.waiting_changes import OthersChange
+from gitmem.history.marks import OthersChange, place_marks
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
 from gitmem.model.similarity import winner_over

@@ -11,8 +11,7 @@ from gitmem.errors import GitmemError
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blame_code, project_path, renames
-from gitmem.tell.found_exchange import FoundExchange, find_exchange
-from gitmem.tell.why import WrittenLines
+from gitmem.tell.why import FoundExchange, WrittenLines, find_exchange
 from gitmem.text.sentences import count
 from gitmem.values import Value
 

@@ -16,11 +16,10 @@ from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.repository import blob_id
 from gitmem.history.changes_by_others import others_changes
-from gitmem.history.marks import marked
+from gitmem.history.marks import OthersChange, marked
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import file_of, session_files
-from gitmem.history.waiting_changes import OthersChange
 from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.concept import SECTION, Concept, affinity
@@ -30,11 +29,9 @@ from gitmem.model.validity import Status
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
-from gitmem.store.known_concepts import known_concepts
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_concepts, known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, firings_by_rule
-from gitmem.tell.forbidden import Decision, decision_of, unconfirmed_rules
+from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, unconfirmed_rules
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 

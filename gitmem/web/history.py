@@ -19,8 +19,7 @@ from gitmem.model.exchange import file_name, parse
 from gitmem.search.hits import named
 from gitmem.search.passages import session_text
 from gitmem.store import transcripts
-from gitmem.store.episodes import episode_paths, read_episode
-from gitmem.store.known_patterns import pattern_headers, read_pattern
+from gitmem.store.learned import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
 from gitmem.tell.reasons import Reason, reasons

@@ -35,8 +35,7 @@ from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
-from gitmem.tell.parts import Shown
-from gitmem.tell.start import start_parts, start_text
+from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.tell.start_facts import PRIVATE_TITLE, TITLE
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields

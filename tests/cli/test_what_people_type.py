@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.cli.command_line import _MEANT, parse
+from gitmem.cli.parser import _MEANT, parse
 from gitmem.cli.table import COMMANDS, HelpAskedError
 from gitmem.document.entry import MemoryType
 from gitmem.errors import UsageError

@@ -16,9 +16,8 @@ from gitmem.errors import BusyError
 from gitmem.git import lock as file
 from gitmem.git.left_behind import LEFT_BEHIND_SECONDS
 from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock
-from gitmem.git.locking import LockKind, open_lock
+from gitmem.git.locking import LOCK_REF, LockKind, RefLock, open_lock
 from gitmem.git.process import Git
-from gitmem.git.ref_lock import LOCK_REF, RefLock
 from tests.copies import new_repository
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote
 from gitmem.sync.clone import clone_store
-from gitmem.sync.retries import Options
+from gitmem.sync.fetch import Options
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 from tests.world import World, sync_store

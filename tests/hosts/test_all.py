@@ -8,7 +8,7 @@ import pytest
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope, hook_script, script_path
 from gitmem.hosts.registry import NAMES, caller, find_host
-from gitmem.hosts.trial import turn_roundtrip_works
+from gitmem.hosts.script import turn_roundtrip_works
 from tests.hooked import put
 
 HOSTS = [find_host(name) for name in NAMES]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.host import WORDLESS, YES
 from gitmem.hosts.registry import NAMES, find_host, read_transcript
-from gitmem.hosts.says import WORDLESS, YES
 from gitmem.learn.end import read_lines, replay
 from gitmem.model.transcript import Role, Unread, hook_events
 from gitmem.model.turns import fold

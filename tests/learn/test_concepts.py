@@ -27,7 +27,7 @@ from gitmem.model.exchange import Exchange
 from gitmem.model.similarity import overlap
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import save_exchanges
-from gitmem.store.known_concepts import known_concepts
+from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
 
 

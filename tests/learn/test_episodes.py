@@ -22,9 +22,8 @@ from gitmem.record.exchanges import turns_of
 from gitmem.record.working_memory import TOKENS as BRIEF
 from gitmem.record.working_memory import brief_episode, change_working, running
 from gitmem.search.engine import answer
-from gitmem.store.episodes import last_episode, read_episode
 from gitmem.store.known_facts import known_facts
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns, last_episode, read_episode
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import clean_up
 from gitmem.tell.outcome_counts import add_told

@@ -18,10 +18,9 @@ from gitmem.model.outcome import Outcome
 from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.search.engine import answer
-from gitmem.store.episodes import newest_episodes
 from gitmem.store.findings import FailureLog
-from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
+from gitmem.store.learned import known_concepts, newest_episodes
 from gitmem.store.store import Store
 from gitmem.tell.start import start_parts, start_text
 from tests.own_settings import own_settings

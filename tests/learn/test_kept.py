@@ -7,12 +7,11 @@ import pytest
 
 from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
-from gitmem.store.episodes import read_episode
 from gitmem.store.init import Place
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns, read_episode
 from gitmem.store.store import Store
 from gitmem.sync.clone import back_up, merge_in, restore_into
-from gitmem.sync.retries import Options
+from gitmem.sync.fetch import Options
 from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import judge
 from tests.store.purges import objects_with, purge

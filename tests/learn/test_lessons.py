@@ -13,7 +13,7 @@ from gitmem.model.turns import Failure, Turn
 from gitmem.project.code import Past, ProjectCommit
 from gitmem.record.exchanges import save_exchanges
 from gitmem.store.known_facts import known_facts
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.guide import guide

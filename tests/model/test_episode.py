@@ -8,7 +8,7 @@ import pytest
 from gitmem.learn.end import replay
 from gitmem.model.episode import render_episode
 from gitmem.model.outcome import Outcome
-from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.learned import episode_paths, read_episode
 from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import add_told, judge, machine_path
 from gitmem.tell.similar_episodes import similar

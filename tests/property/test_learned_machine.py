@@ -15,7 +15,7 @@ from gitmem.learn.lessons import learn_bugs
 from gitmem.model.turns import Failure, Turn
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns
 from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept

@@ -16,8 +16,8 @@ from gitmem.purge.records import read_state
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
 from gitmem.sync.clone import clone_store
+from gitmem.sync.fetch import Options
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Options
 from tests.own_settings import own_settings
 from tests.store.purges import SECRET, clean, files_with, purge
 from tests.world import Machine, converge, make_pair

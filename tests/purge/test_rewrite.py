@@ -12,8 +12,8 @@ from gitmem.errors import RefusedError
 from gitmem.store.init import Place
 from gitmem.store.transcripts import put, read
 from gitmem.sync.clone import clone_store
+from gitmem.sync.fetch import Chance, Options
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Chance, Options
 from tests.conftest import RunsGit
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
 from tests.world import Machine, converge

@@ -18,8 +18,8 @@ from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
+from gitmem.sync.fetch import Chance, Options
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Chance, Options
 from gitmem.sync.rounds import sync
 
 SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "preference: vim as the editor")

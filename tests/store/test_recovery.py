@@ -16,7 +16,7 @@ from gitmem.store.maintenance import join_listed, listed_packs, maintain, new_pe
 from gitmem.store.remotes import add_remote
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
-from gitmem.sync.retries import Options, SyncStep
+from gitmem.sync.fetch import Options, SyncStep
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 from tests.world import CRASHES, World, sync_store

@@ -13,7 +13,7 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.entrance import SMALL
 from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
-from gitmem.sync.retries import Options
+from gitmem.sync.fetch import Options
 from tests.copies import new_repository
 from tests.property.hostile import LINK, PLAIN, Objects, Said
 

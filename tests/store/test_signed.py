@@ -16,8 +16,8 @@ from gitmem.purge.record import make_record
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import put, sessions
 from gitmem.sync.clone import back_up, clone_store, restore_into
+from gitmem.sync.fetch import Options
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Options
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.world import Machine, converge

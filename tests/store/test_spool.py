@@ -12,8 +12,7 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.store import spool as module
-from gitmem.store.held import hold, release
-from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, HookSpool, Spool, may_answer, parse
+from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, HookSpool, Spool, hold, may_answer, parse, release
 
 START = b'{"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}'
 

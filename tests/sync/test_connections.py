@@ -11,7 +11,7 @@ from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import put, read, sessions
 from gitmem.sync import sync as transcripts
 from gitmem.sync.clone import back_up, merge_in
-from gitmem.sync.retries import Options
+from gitmem.sync.fetch import Options
 from gitmem.sync.sync import sync_remote
 from tests.command_line import Runner
 from tests.conftest import RunsGit

@@ -12,9 +12,8 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store import arrivals as incoming
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.transact import transact
-from gitmem.sync.fetch import Synced
+from gitmem.sync.fetch import Chance, Synced, SyncStep
 from gitmem.sync.guard import Accept
-from gitmem.sync.retries import Chance, SyncStep
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
 from tests.world import Machine, converge

@@ -18,7 +18,7 @@ from gitmem.record.save import save
 from gitmem.store.remotes import find_remote
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
-from gitmem.sync.retries import Chance, Options, SyncStep
+from gitmem.sync.fetch import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said

@@ -11,7 +11,7 @@ from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, tips
 from gitmem.sync.clone import back_up, merge_in
-from gitmem.sync.retries import Options
+from gitmem.sync.fetch import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
 from tests.world import QUICK, Machine
 

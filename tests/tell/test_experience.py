@@ -7,7 +7,7 @@ import pytest
 from gitmem.learn.lessons import learn_bugs
 from gitmem.model.pattern import Case, render_pattern
 from gitmem.model.turns import Failure, Turn
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import UNKNOWN, counts, experience, own_counts
 from gitmem.tell.outcome_counts import judge

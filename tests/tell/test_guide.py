@@ -17,8 +17,7 @@ from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose
 from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
-from gitmem.tell.advice import AdviceKind, Complexity
-from gitmem.tell.guide import guide
+from gitmem.tell.guide import AdviceKind, Complexity, guide
 from tests.agent import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"

@@ -11,7 +11,7 @@ from gitmem.learn.lessons import learn_bugs
 from gitmem.model.error import read_errors
 from gitmem.model.pattern import KIND, LETTER, BugPattern, Case, render_pattern
 from gitmem.model.turns import Failure, Turn
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_patterns
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.tell.guide import guide

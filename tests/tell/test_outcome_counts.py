@@ -16,7 +16,7 @@ from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.model.turns import Failure, Run, Turn
 from gitmem.project.code import Past, ProjectCommit
-from gitmem.store.known_patterns import pattern_headers
+from gitmem.store.learned import pattern_headers
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.known_errors import tell_error

@@ -16,7 +16,7 @@ from gitmem.project.code import ProjectState
 from gitmem.record.fact_edits import find_fact, pin
 from gitmem.store.store import Store
 from gitmem.tell.last_sessions import halves
-from gitmem.tell.parts import Part, fit
+from gitmem.tell.start import Part, fit
 from gitmem.text.words import estimate_tokens
 from tests.started import session_start
 

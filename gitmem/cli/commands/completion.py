@@ -11,10 +11,9 @@ from typing import Any
 from gitmem.archive.summary import archive_summaries
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
-from gitmem.cli.command_line import parse
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.history_output import SHORT
-from gitmem.cli.parser import lines_of, listed, own_commands
+from gitmem.cli.parser import lines_of, listed, own_commands, parse
 from gitmem.cli.table import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
@@ -23,10 +22,8 @@ from gitmem.history.sessions import sessions
 from gitmem.model.fact import FactKind
 from gitmem.model.validity import in_force
 from gitmem.search.files import list_paths
-from gitmem.store.episodes import newest_episodes
-from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
-from gitmem.store.known_patterns import known_patterns
+from gitmem.store.learned import known_concepts, known_patterns, newest_episodes
 from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
 from gitmem.text.terminal import clipped

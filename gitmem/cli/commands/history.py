@@ -10,8 +10,7 @@ from gitmem.archive.rotate import rotations
 from gitmem.cli import history_output, output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args, read_date
-from gitmem.cli.commands.show import FILES, named_path, refuse_folder
-from gitmem.cli.commands.show_session import session_value, show_session
+from gitmem.cli.commands.show import FILES, named_path, refuse_folder, session_value, show_session
 from gitmem.cli.history_output import MINUTES, SHORT, commit_value
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError

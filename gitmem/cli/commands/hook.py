@@ -19,8 +19,7 @@ from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import caller, find_host, read_payload
 from gitmem.platform.machine import lower_priority, now, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
-from gitmem.store.held import hold, release
-from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
+from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
 from gitmem.store.store import HOOK_GIT_TIMEOUT, Store
 from gitmem.text.terminal import fenced
 from gitmem.values import TYPE_CHECKING, Value

@@ -26,9 +26,15 @@ from gitmem.git.layout import STORE_FOLDER
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import SettingsChange, carry_out
 from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
-from gitmem.hosts.script import lock_settings, note_made, plan_script, put_script
+from gitmem.hosts.script import (
+    event_reaches_spool,
+    lock_settings,
+    note_made,
+    plan_script,
+    put_script,
+    turn_roundtrip_works,
+)
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
-from gitmem.hosts.trial import event_reaches_spool, turn_roundtrip_works
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON, WITHOUT_MODEL
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.acceptance import private_folder

@@ -45,3 +45,8 @@ def run_merge_driver(args: Args, app: App) -> int:
     with open(ours, "wb") as out:
         out.write(merged)
     return ExitCode.OK
+
+
+def run_path(_: Args, app: App) -> None:
+    store = app.find()
+    app.answer({"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)

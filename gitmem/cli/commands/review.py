@@ -15,9 +15,8 @@ from gitmem.cli.output import reversal
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
-from gitmem.history.marks import place_marks
+from gitmem.history.marks import OthersChange, place_marks
 from gitmem.history.review import Take, ToReview, documents_to_review, original, resolve_review, sides_of
-from gitmem.history.waiting_changes import OthersChange
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
@@ -26,8 +25,7 @@ from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, firings_by_rule
-from gitmem.tell.forbidden import confirm_rule, forbidding, unconfirmed_rules
+from gitmem.tell.forbidden import Counted, confirm_rule, firings_by_rule, forbidding, unconfirmed_rules
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import Value

@@ -1,4 +1,4 @@
-"""Show documents, entries, facts, episodes, bug patterns and commits, as they are or were, by any of their names."""
+"""Show documents, entries, facts, sessions and commits by any of their names, and why a line of code is so."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from gitmem.cli import history_output, output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
-from gitmem.cli.commands.show_learned import show_episode, show_pattern
-from gitmem.cli.commands.show_session import show_session
-from gitmem.cli.history_output import SHORT, place_lines
+from gitmem.cli.commands.learned import show_episode, show_pattern
+from gitmem.cli.history_output import MINUTES, SHORT, place_lines
+from gitmem.document.entry import find_entries
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, check_path, daily_path, is_fact_id, is_id, is_timed
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
@@ -28,13 +28,38 @@ from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import named
-from gitmem.search.passages import before_removal
+from gitmem.search.passages import before_removal, session_text
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, firings_by_rule
+from gitmem.tell.blamed_code import blaming_place
+from gitmem.tell.forbidden import Counted, firings_by_rule
+from gitmem.tell.reasons import as_text, as_value, reasons
+from gitmem.tell.why import why_place, why_text
 from gitmem.tell.written_code import code_left_of
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
+
+
+def show_session(store: Store, session: SessionSummary, app: App) -> None:
+    """Print a session, with the commits of the project that hold its code now."""
+    text, gone = session_text(store, session)
+    app.notices((gone,) if gone else ())
+    body = text or f"It has no file; its commits: gitmem log --session {session.id}"
+    left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
+    shown = plain("\n".join([_heading(session), *left_lines, "", body]).rstrip("\n"))
+    app.answer({**session_value(session), "text": text, "code": left}, shown, f"session {session.id}")
+
+
+def session_value(session: SessionSummary) -> dict[str, object]:
+    return {**fields(session, "id host machine author first last requests about commits"), "file": session.file or None}
+
+
+def _heading(session: SessionSummary) -> str:
+    span = f"{session.first:{MINUTES}} to {session.last:{MINUTES}}"
+    who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
+    numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
+    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
+
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -305,3 +330,23 @@ def fact_state(fact: Fact, status: Status | None = None) -> str:
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
     words += ", pinned" * fact.pinned
     return f"{words}, {status.place}" if status and status.place else words
+
+
+def run_why(args: Args, app: App) -> None:
+    store = app.settled()
+    code = store.code()
+    if code is None:
+        raise NotFoundError(
+            "This project has no git repository, so nothing says who wrote a line.",
+            "'gitmem search' looks for words instead.",
+        )
+    if args.text is not None and args.where:
+        raise UsageError("gitmem why takes a place or -S TEXT, not both.", "'gitmem why --help' shows how.")
+    if args.text is None and not args.where:
+        raise UsageError("gitmem why takes PATH:LINE, a path, a commit, or -S TEXT.", "'gitmem why --help' shows how.")
+    blaming = blaming_place(code, args.where, app.path) if args.where else None
+    # Imported while git is at work: both take most of the time of this command.
+
+    whys = why_place(store, code, args.where, blaming) if args.where else why_text(store, code, args.text)
+    found = reasons(store, whys)
+    app.answer([as_value(store, reason) for reason in found], as_text(store, found), "why")

@@ -12,7 +12,7 @@ from gitmem.learn.judge import judged_sessions
 from gitmem.platform.machine import timedelta
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.firings import firings_by_rule
+from gitmem.tell.forbidden import firings_by_rule
 from gitmem.tell.outcome_counts import measure
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain

@@ -38,12 +38,11 @@ from gitmem.store.remotes import (
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY, Store
 from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, restore_into
-from gitmem.sync.fetch import Synced
+from gitmem.sync.fetch import Options, Synced
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
 from gitmem.sync.records import write_record
 from gitmem.sync.removed import Removed, bring_back
-from gitmem.sync.retries import Options
 from gitmem.sync.states import states
 from gitmem.sync.sync import sync_in_background, sync_remote
 from gitmem.text.sentences import bytes_of, count

@@ -13,8 +13,8 @@ from gitmem.archive.clear import OLD_DAYS, Cleared, clear
 from gitmem.archive.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args, read_date
-from gitmem.cli.command_line import parse
 from gitmem.cli.output import agreed, first_of, reversal
+from gitmem.cli.parser import parse
 from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from gitmem.cli.command_line import parse
+from gitmem.cli.parser import parse
 from gitmem.cli.table import COMMANDS, PLUMBING, HelpAskedError
 from gitmem.platform.machine import Context, machine_name, now, resource
 from tests.command_line import ROOT, SUMMARY

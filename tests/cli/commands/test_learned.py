@@ -12,7 +12,7 @@ from gitmem.cli.arguments import MAX_TEXT
 from gitmem.errors import ExitCode
 from gitmem.model.episode import parse_episode, render_episode
 from gitmem.store import episodes as reading
-from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.learned import episode_paths, read_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
 

@@ -1,10 +1,19 @@
-"""The episodes of a store: their files, the newest, and the last of a session."""
+"""What sessions taught a store: its concepts and bug patterns, by a cache of their headers, and its episodes."""
 
 from __future__ import annotations
 
-from gitmem.document.ids import id_in
+from collections.abc import Sequence
+
+from gitmem.document.ids import BUGS, id_in
+from gitmem.errors import GitmemError
+from gitmem.model.concept import FOLDER as CONCEPTS
+from gitmem.model.concept import Concept, parse_concept
 from gitmem.model.episode import FOLDER, Episode, episode_id, parse_episode
+from gitmem.model.error import ErrorSignature, signature
 from gitmem.model.exchange import exchanges_in, file_name
+from gitmem.model.pattern import FOLDER as PATTERNS
+from gitmem.model.pattern import BugPattern, parse_pattern
+from gitmem.store.known_facts import Header, read_headers
 from gitmem.store.store import Store
 
 _SESSIONS = "sessions"
@@ -58,3 +67,46 @@ def _months(store: Store, folder: str) -> list[str]:
     """Return the months ("2026/11") of a folder, the newest first."""
     years = store.names(folder)
     return sorted((f"{year}/{month}" for year in years for month in store.names(f"{folder}/{year}")), reverse=True)
+
+
+def known_concepts(store: Store) -> list[Concept]:
+    """Return the concepts of the work tree, sorted by path."""
+
+    def read(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+        concept = parse_concept(data, path)
+        return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
+
+    return [Concept(*header.load()) for header in read_headers(store, CONCEPTS, Concept._fields, read)]
+
+
+def known_patterns(store: Store) -> list[BugPattern]:
+    """Return all bug patterns of the work tree, the last changed first."""
+    patterns = [read_pattern(store, header.path) for header in pattern_headers(store)]
+    return sorted(filter(None, patterns), key=lambda pattern: (pattern.updated, pattern.id), reverse=True)
+
+
+def pattern_headers(store: Store) -> list[Header]:
+    """Return the headers of the bug patterns; the key is the error's type and when it came first."""
+    return read_headers(store, PATTERNS, ("type", "message"), _header)
+
+
+def read_pattern(store: Store, path: str) -> BugPattern | None:
+    """Return the bug pattern of a file, None if the file is gone or holds none."""
+    try:
+        data = store.read(path)
+    except GitmemError:
+        return None
+    return None if data is None else parse_pattern(data, path)
+
+
+def signature_of(header: Header) -> ErrorSignature:
+    """Return the signature in the header of a pattern."""
+    return signature(*header.load())
+
+
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+    pattern = parse_pattern(data, path) if path.startswith(f"{BUGS}/") else None
+    if pattern is None:
+        return None
+    error = pattern.error
+    return (error.type, pattern.created.isoformat()), [error.type, error.message]
