@@ -269,7 +269,8 @@ def test_a_mistake_of_the_user_s_is_not(gitmem, fails, journal):
     assert journal.failures() == []
 
 
-def test_a_drain_that_failed_before_a_reading_command_is_in_the_log(gitmem, tmp_path, journal, bare_git):
+def test_a_drain_that_failed_before_a_reading_command_is_in_the_log(gitmem, tmp_path, journal, bare_git, monkeypatch):
+    """But for what the state says as long as it lasts: that something else is checked out."""
     gitmem("init")
     gitmem("save", "one")
     bare_git(tmp_path / ".gitmem", "switch", "--quiet", "--detach")
@@ -277,6 +278,14 @@ def test_a_drain_that_failed_before_a_reading_command_is_in_the_log(gitmem, tmp_
     code, _, err = gitmem("maintain", "--if-needed")
     assert code == 0
     assert "has no branch checked out" in err
+    assert [failure.command for failure in journal.failures()] == ["save"]
+    bare_git(tmp_path / ".gitmem", "switch", "--quiet", "gitmem")
+
+    def drain(store):
+        raise GitmemError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr("gitmem.record.save.drain", drain)
+    assert "The disk is full." in gitmem("maintain", "--if-needed")[2]
     assert [failure.command for failure in journal.failures()] == ["save", "maintain, saving first what waited"]
 
 
