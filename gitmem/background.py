@@ -49,10 +49,7 @@ _MARKS = "half"  # folder: by session, a mark that it was saved at half of the c
 
 
 def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> list[str]:
-    """Process the due events in the spool of the hooks, and return notices; cheap if none are.
-
-    Failures are written to the log.
-    """
+    """Process the due events of the hooks' spool, log failures, and return notices; cheap if none are due."""
     spool, steps, notices = HookSpool(finish_purge(store).private), _Steps(store), list[str]()
     if not steps.run("private sessions", lambda: _process_private(store, alive)):
         return []  # nothing is committed before it is known whose it is

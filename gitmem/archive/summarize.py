@@ -89,10 +89,7 @@ def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
 
 
 def summarize_archive(store: Store, transaction: Transaction, archive: str, text: str) -> str:
-    """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
-
-    A summary by a model or a user is left as it is. Raises as `Transaction.commit` does.
-    """
+    """Add the offline summary of an archive, as a commit of its own, unless it has one; return its path."""
     transaction.need_folder(SUMMARIES)
     path = summary_path(archive)
     there = transaction.read(path)
@@ -102,10 +99,7 @@ def summarize_archive(store: Store, transaction: Transaction, archive: str, text
 
 
 def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
-    """Add or replace a summary in a transaction; False if it is there already.
-
-    An unusable reply kept beside the archive is removed, except by an offline summary.
-    """
+    """Add or replace a summary; False if it is there already. Any but an offline one drops an unusable reply."""
     name = summary.archive.rpartition("/")[2]
     message = op_message(
         Op.SUMMARIZE,

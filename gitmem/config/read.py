@@ -73,10 +73,7 @@ def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
 
 
 def parse_value(key: str, value: object) -> object:
-    """Return `value`, as YAML gave it, in the form the setting `key` has.
-
-    Raises ValueError if there is no such setting, or the value does not fit; the message is a sentence.
-    """
+    """Return a value of YAML in the form that the setting has; raises ValueError, whose message is a sentence."""
     rule = rules().get(key)
     if rule is None:
         raise ValueError(f"there is no setting {shown(key)}")

@@ -100,10 +100,7 @@ class CleanupConfig(Value):
 
 
 class SettingOrigin(Value):
-    """Where a setting comes from, unless it is a default.
-
-    `layer` is USER (a user's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
-    """
+    """Where a setting is from: `layer` is USER, HERE (the user's for this store) or STORE (its config.yaml)."""
 
     key: str
     layer: str

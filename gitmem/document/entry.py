@@ -285,10 +285,7 @@ def entry_ids(text: str) -> set[str]:
 
 
 def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
-    """Return the text with an entry appended to a section, which is added at the end if missing.
-
-    An entry whose id is already in the text is not added again.
-    """
+    """Return the text with an entry at the end of a section, made if missing; an entry of the same id stays alone."""
     if f" ^{entry.id}" in text and entry.id in entry_ids(text):
         return text
     return _appended(text, section, render_entry(entry, newline), newline)

@@ -108,10 +108,7 @@ _SHOWN, _LISTED = 80, 5  # characters and names in an error
 
 
 def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
-    """Return the thing with a name, or the only one whose name begins so; `names` are pairs of name and thing.
-
-    Raises NotFoundError if there is none, or more than one.
-    """
+    """Return the thing of this name, or the only one whose name begins so, of pairs; else raise NotFoundError."""
     every = [*names]
     found = {key for name, key in every if name == prefix}
     found = found or {key for name, key in every if prefix and name.startswith(prefix)}
@@ -188,10 +185,7 @@ def _complaint(part: str) -> str | None:
 
 
 def check_path(path: str) -> str:
-    """Return `path` if gitmem may write it.
-
-    Raises RefusedError if it could leave the store, reach `.git`, or not be stored on some platform.
-    """
+    """Return `path`; raise RefusedError if it leaves the store, reaches `.git`, or is no name on some platform."""
     complaint = next(filter(None, map(_complaint, path.split("/"))), None)
     if complaint is None and len(path.encode()) > MAX_PATH_BYTES:
         complaint = f"more than {MAX_PATH_BYTES} bytes"

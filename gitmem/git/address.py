@@ -57,10 +57,7 @@ def is_ssh(url: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """Return a URL or path that is safe to pass to git.
-
-    Raises RefusedError if it is an option, would start a program, or holds control characters.
-    """
+    """Return a URL or path that is safe to pass to git; raises RefusedError for an option, a program, controls."""
     bad = not url.strip() or url.startswith("-") or url.endswith("://") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
     helper = re.match(r"[A-Za-z0-9+.-]+::", url)
     scheme = "://" in url and not url.lower().startswith(_SCHEMES)

@@ -44,10 +44,7 @@ def is_whole(path: str) -> bool:
 
 
 def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Write these refs with their whole history to a new file, read it back, and return the commits by ref.
-
-    Raises GitFailedError if git could not write or read it, GitmemError if it does not hold what it should.
-    """
+    """Write these refs with their whole history to a new file, read it back, and return the commits by ref."""
     expected = _exactly(git, refs)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # whatever the umask; git renames its file over it
     git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)

@@ -145,10 +145,7 @@ class StoreRepo(git.Repo):
         return {line: whole.get(oid := entry.commit.hexsha, oid) for entry in entries for line in entry.linenos}
 
     def line_changes(self, tip: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
-        """Return the commits that changed a range of lines (both inclusive) of a file, newest first (`git log -L`).
-
-        Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
-        """
+        """Return the commits that changed a range of lines (both inclusive) of a file, newest first (`git log -L`)."""
         mark = os.urandom(16).hex()  # that no file contains
         options = {"L": f"{lines[0]},{lines[1]}:{path}", "max_count": limit, "format": f"{mark}%H%x00"}
         output: bytes = self.git.log("--end-of-options", tip, "--", **options, **_PATCH, **_BYTES)

@@ -47,10 +47,7 @@ def is_damage(stderr: str) -> bool:
 
 
 def rebuild_index(git: Git) -> None:
-    """Move a damaged index aside and rebuild it from the tip; work tree and commits stay.
-
-    Raises GitFailedError or OSError if it could not be rebuilt.
-    """
+    """Move a damaged index aside and rebuild it from the tip; work tree and commits stay."""
     index = os.path.join(git.git_dir or "", "index")
     with contextlib.suppress(FileNotFoundError):
         os.replace(index, f"{index}.damaged")
@@ -70,10 +67,7 @@ def read_entries(git: Git) -> dict[str, str]:
 
 
 def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
-    """Set index entries to mode and object id, or remove them (None), whatever is on disk.
-
-    Raises GitFailedError or OSError if the index could not be written.
-    """
+    """Set index entries to mode and object id, or remove them (None), whatever is on disk."""
     gone = [path for path, entry in entries.items() if entry is None]
     kept = [(path, entry) for path, entry in entries.items() if entry is not None]
     if gone:
@@ -106,10 +100,7 @@ class IndexUpdate:
             self._process.communicate()
 
     def finish(self, paths: Sequence[str]) -> None:
-        """Update the entries of these paths from the files; with no paths nothing changes.
-
-        Raises GitFailedError or OSError if the index could not be written.
-        """
+        """Update the entries of these paths from the files; with no paths nothing changes."""
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
         if process is not None:
@@ -167,10 +158,7 @@ _LINK = "120000"
 
 
 class Look:
-    """A comparison of the whole work tree that starts early and is read later.
-
-    The context manager ends all its processes.
-    """
+    """A comparison of the whole work tree that starts early and is read later; at its end its processes end."""
 
     def __init__(self, git: Git, tip: str) -> None:
         """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""

@@ -161,10 +161,7 @@ def open_lock(
     kind: LockKind = LockKind.AUTO,
     clock: Clock | None = None,
 ) -> Lock:
-    """Return the lock of the store whose private folder is `folder`, not acquired yet.
-
-    `purpose` and `machine` (the host's name) are shown to those who wait.
-    """
+    """Return the lock of a private folder, not acquired yet; who waits is shown `purpose` and `machine`."""
     place, time_source = os.fspath(folder), clock or Clock()
     if choose_kind(kind, place) is LockKind.REF:
         return RefLock(git, place, purpose=purpose, machine=machine, clock=time_source)

@@ -168,10 +168,7 @@ class Fork(Value):
 
 
 def fork(git: Git, one: str, other: str) -> Fork:
-    """Return where two commits, given by full ids, fork; one process unless their histories cross.
-
-    Raises GitFailedError if one of them is missing.
-    """
+    """Return where two commits, given by full ids, fork; one process unless their histories cross."""
     if one == other:
         return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
     options = ("--left-right", "--boundary", "--date=raw", "--no-color", "-z", "--format=%m%x00" + "%x00".join(_FIELDS))

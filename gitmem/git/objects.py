@@ -87,10 +87,7 @@ class Objects:
                 yield data
 
     def existing(self, names: Sequence[str]) -> Iterator[bytes]:
-        """Yield the contents of objects, a few at a time in memory.
-
-        Raises GitFailedError if one is missing or damaged.
-        """
+        """Yield contents, a few at a time in memory; raises GitFailedError if an object is missing or damaged."""
         for name, data in zip(names, self.contents(names), strict=True):
             if data is None:
                 raise _missing(name)
@@ -165,10 +162,7 @@ class PathChange(Value):
 
 
 def tree_changes(git: Git, old: str, new: str, *paths: str, timeout: float = 60.0) -> list[PathChange]:
-    """Return the paths that differ between two commits or trees, in git's order, without renames.
-
-    `timeout` is in seconds. Raises GitFailedError if a tree is missing or malformed.
-    """
+    """Return the paths that differ between two commits or trees, in git's order, without renames."""
     options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     raw = git.run("--literal-pathspecs", "diff-tree", *options, old, new, "--", *paths, timeout=timeout)
     changes = []

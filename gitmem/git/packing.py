@@ -119,10 +119,7 @@ def check_whole(git: Git, common_dir: str, tip: str) -> None:
 
 
 def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
-    """Join packs of a folder into a new one without removing them; return its name, without `.pack`.
-
-    Several names if the repository's settings limit the size of a pack.
-    """
+    """Join packs of a folder into a new one without removing them; return its name, or names if git splits it."""
     wanted = "".join(f"{name}.pack\n" for name in names).encode()
     options = ("--stdin-packs", "--non-empty", "--delta-base-offset", "-q", f"--window={_WINDOW}")
     output = git.run(*_SYNC, "pack-objects", *options, os.path.join(folder, "pack"), stdin=wanted, timeout=SECONDS)
@@ -172,10 +169,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
 
 
 def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
-    """Return the errors about missing objects in a commit's history, or in its last `newest` commits.
-
-    The user's other branches are not looked at.
-    """
+    """Return the errors about missing objects in a commit's history, or in its last `newest` commits."""
     bound = () if newest is None else (f"--max-count={newest}",)
     try:
         git.run("rev-list", "--objects", "--quiet", *bound, tip, "--", timeout=SECONDS)

@@ -49,10 +49,7 @@ class Quarantine:
         self.variables["GIT_COMMON_DIR"] = self._folder
 
     def adopt(self, refs: Mapping[str, str]) -> None:
-        """Make what was fetched part of the repository, and point these refs to it.
-
-        A `.keep` protects each pack from a clean-up of the user's until then.
-        """
+        """Make what was fetched part of the repository, a `.keep` beside each pack, and point these refs to it."""
         kept = []
         try:
             for folder, _, names in os.walk(self._objects):

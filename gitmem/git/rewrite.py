@@ -145,10 +145,7 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
 def rewrite(
     git: Git, commits: Sequence[Written], found: Occurrences, cleaner: Cleaner, *, keep_pack: bool
 ) -> dict[str, str]:
-    """Rewrite commits; return the new id of each that changed. No ref points to them yet.
-
-    Raises GitFailedError if git could not write it.
-    """
+    """Rewrite commits; return the new id of each that changed. No ref points to them yet."""
     changed = affected(commits, found)
     new: dict[str, str] = {}
     if changed:

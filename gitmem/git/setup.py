@@ -107,10 +107,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
 
 
 def remote_memory(git: Git) -> str | None:
-    """Return the commit of `origin/gitmem`, which another machine pushed; None if there is a memory branch here.
-
-    Raises GitmemError if it is no memory.
-    """
+    """Return the commit of `origin/gitmem`, which another machine pushed; None if there is a memory branch here."""
     refs = _memory_refs(git, make_root(git))
     return None if _MEMORY in refs else refs.get(_REMOTE_MEMORY)
 
@@ -194,10 +191,7 @@ def _write_text(path: str, text: str) -> None:
 
 
 def _record_of_memory(common_dir: str, path: str) -> str:
-    """Return the folder of git's record of the work tree on the memory branch; create it if missing.
-
-    Raises GitmemError if the branch is checked out elsewhere.
-    """
+    """Return the folder of git's record of the work tree on the memory branch; create it if missing."""
     head = f"ref: refs/heads/{MEMORY_BRANCH}"
     folder = os.path.join(common_dir, "worktrees")
     if read_text(os.path.join(common_dir, "HEAD")).strip() == head:

@@ -21,10 +21,7 @@ _REMEDY = "git config --global --add safe.directory "
 
 
 def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
-    """Refuse a store's repository that belongs to another user, or is linked to the work tree of another store.
-
-    Raises RefusedError if so.
-    """
+    """Raise RefusedError if a repository is another user's, or linked to the work tree of another store."""
     if not is_at_its_place(layout):
         linked = layout.git_dir != layout.common_dir
         raise RefusedError(
@@ -41,10 +38,7 @@ def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
 
 
 def check_owner(environ: Mapping[str, str], git_dir: str, work_tree: str = "") -> None:
-    """Refuse a repository of another user unless git accepts it; `work_tree` is "" for a bare one.
-
-    Raises RefusedError if git refuses it; the remedy is git's.
-    """
+    """Raise RefusedError for a repository of another user that git refuses; `work_tree` is "" for a bare one."""
     if not _is_ours((git_dir, work_tree, os.path.join(work_tree, ".git")) if work_tree else (git_dir,)):
         ask_git(environ, work_tree or git_dir)
 
@@ -61,10 +55,7 @@ def _is_ours(paths: tuple[str, ...]) -> bool:
 
 
 def ask_git(environ: Mapping[str, str], folder: str) -> None:
-    """Let git discover the repository in a folder, with the user's own configuration.
-
-    Raises RefusedError if git refuses it.
-    """
+    """Let git find the repository of a folder, by the user's configuration; raise RefusedError if git refuses it."""
     from gitmem.git.process import git_without_repository
 
     if folder in _agreed:
@@ -120,11 +111,7 @@ def _recorded_work_tree(git_dir: str) -> str:
 
 
 def check_link(work_tree: str, git_dir: str) -> None:
-    """Refuse a project's linked work tree whose `.git` file is a copy or another user's.
-
-    Raises RefusedError if the work tree is a copy of another one, or the file belongs to another user than the
-    repository.
-    """
+    """Raise RefusedError if the `.git` file of a project's linked work tree is a copy or another user's."""
     dot_git = os.path.join(work_tree, ".git")
     if is_copy(work_tree, git_dir):
         raise RefusedError(
@@ -165,10 +152,7 @@ GITMEM = Identity("gitmem", "gitmem@localhost")
 
 
 class IdentityLookup:
-    """Ask git for `user.name` and `user.email` in the background; `result` waits for the answer.
-
-    Read with the user's own configuration; `GITMEM` fills in what is missing.
-    """
+    """Asks git for the user's name and address in the background, by the user's configuration, else `GITMEM`'s."""
 
     def __init__(self, git_dir: str, work_tree: str, environ: Mapping[str, str]) -> None:
         from gitmem.git.process import Git
@@ -244,10 +228,7 @@ class Signatures:
         return [Unsigned(*line.split("\t", 2)) for line in lines]
 
     def sign(self, commit: str, message: str, author: Identity, date: str, parent: str = "") -> str:
-        """Return a new signed commit with a commit's tree, and this commit, or another `parent`, as its parent.
-
-        Raises GitmemError if git could not sign, as without a key.
-        """
+        """Return a new signed commit with a commit's tree, and this commit, or another `parent`, as its parent."""
         who = {
             f"GIT_{role}_{field}": value
             for role in ("AUTHOR", "COMMITTER")

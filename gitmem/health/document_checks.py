@@ -87,10 +87,7 @@ def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> C
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
-    """Look for likely secrets in files, names and the newest commit messages, by kind and place.
-
-    The secret itself is never shown.
-    """
+    """Look for likely secrets in files, names and new commit messages, by kind and place, without showing any."""
     named = bool(_secrets(store, ["\n".join(paths)]))  # all in one scan, which is quicker
     found = []
     for path in paths:

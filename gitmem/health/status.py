@@ -89,10 +89,7 @@ class StoreStatus(Value):
 
 @contextmanager
 def status_reader(store: Store) -> Iterator[Callable[[], StoreStatus]]:
-    """Yield a function that returns the state of a store, while git looks for edits and the last commits.
-
-    It changes nothing of the memory.
-    """
+    """Yield a function that returns a store's state and changes nothing, while git looks for edits and commits."""
     tip, accepted = tip_of(store), store.acceptance.given()
     looks = accepted and store.documents == store.root
     log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)

@@ -35,10 +35,7 @@ _MOST_NAMED = 5  # authors of changes
 
 
 class People:
-    """Answers whose memories are: those of the user at this machine, or those of others.
-
-    The index is brought up to the store's tip first, unless that takes longer than `seconds`.
-    """
+    """Answers whose memories are; brings its index up to the store's tip first, within `seconds`."""
 
     def __init__(self, store: Store, seconds: float = _PATIENCE) -> None:
         self._store, self._seconds = store, seconds
@@ -56,10 +53,7 @@ class People:
         return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
     def other(self, identifier: str) -> str:
-        """Return the name of the author if that is not the user, else "".
-
-        What no commit brought is nobody's (`UNKNOWN`) where others write into the store.
-        """
+        """Return the author's name if that is not the user, "" if it is, `UNKNOWN` for what no commit brought."""
         origin = self.origin(identifier)
         if origin is None:
             return "" if self.all_mine else UNKNOWN
@@ -117,10 +111,7 @@ class People:
 
 
 def _index(store: Store, seconds: float) -> _Index:
-    """Return the index, brought up to the store's tip.
-
-    If that would take long, return it as it was, and have a background process bring it there.
-    """
+    """Return the index, brought up to the tip; if that takes long, as it was, and a background process does it."""
     path = os.path.join(store.private, _FILE)
     old = _load(path, store.context.home)
     try:

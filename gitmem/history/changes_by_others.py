@@ -55,10 +55,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
 
 
 def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | None:
-    """Accept a change, or bring the fact back as it was, in one commit; return it. A removed one is retired then.
-
-    Raises NotFoundError if the fact cannot be read.
-    """
+    """Accept a change, or bring the fact back (a removed one retired), in one commit; return it."""
     from gitmem.store.transact import transact
 
     old = store.repository.blob(change.blob)

@@ -249,10 +249,7 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
 
 
 class _File(Value):
-    """A path that a commit changed: its blobs in the parents and the commit, and the change's letter.
-
-    Where parents of a merge differ in it, the letter is `M`.
-    """
+    """A path that a commit changed: its blobs in parents and commit, and the change's letter, M in a merge."""
 
     path: str
     before: Sequence[str]

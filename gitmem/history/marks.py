@@ -84,30 +84,21 @@ _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
 
 
 def marked(store: Store, text: str, name: str = "") -> str:
-    """Return a text of the store with a mark on each fact in it that is no longer in force or is in dispute.
-
-    `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
-    """
+    """Return a text with the marks of the facts in it; `name` is its document's path, or its memory's id."""
     stem = id_in(name)
     marks = marks_for(store, {stem, *_IDS.findall(text)})
     return with_marks(text, marks, stem if is_id(stem) else "", sources_of(store, name) if marks.sources else ())
 
 
 def sources_of(store: Store, path: str) -> Sequence[Entry]:
-    """Return the entries that a summary without ids was made of, those of its archive; of another file none.
-
-    The path may have a line behind it.
-    """
+    """Return the entries that an archive's summary, with or without a line behind its path, was made of."""
     archive = summarized(path.partition(":")[0])
     data = store.read(archive) if archive else None
     return [one.entry for one in find_entries(data.decode("utf-8", "replace"))] if data else ()
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
-    """Return the marks of these facts; for those in force, also where in the project's history they hold.
-
-    Everything that tells facts gets branch and staleness from here.
-    """
+    """Return the marks of these facts, with where those in force hold in the project's history."""
     places = _places(store, facts)
     for known, there, marks in _last:
         if known == facts and there == places:  # quick, as `fact_of` returns the same objects

@@ -30,10 +30,7 @@ class Version(Value):
 
 
 def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> list[Version]:
-    """Return the versions of a range of lines (both inclusive) of a file in the work tree, newest first.
-
-    Uncommitted lines have none. Rotations, which only move lines, are left out.
-    """
+    """Return the versions of lines of a file, newest first, without rotations; uncommitted lines have none."""
     tip = store.repository.resolve(HEAD)
     now, then = store.read(path) or b"", store.repository.read(tip, path)
     committed = _before(then, now, lines) if then is not None else None
@@ -118,10 +115,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
 
 
 def find_entry(store: Store, identifier: str) -> EntryFound:
-    """Return an entry by its id, from the work tree or else from history.
-
-    Raises NotFoundError if no entry ever had this id.
-    """
+    """Return an entry by its id, from the work tree or else from history; raises NotFoundError."""
     origin = entry_origin(store, identifier)
     places = []
     text = ""
@@ -280,10 +274,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
 
 
 def undone_commits(git: Git, revision: str) -> dict[str, str]:
-    """Return the undone commits of a revision or range, each with the commit that undid it.
-
-    An undo that was undone itself does not count.
-    """
+    """Return the commits of a revision or range that are undone, each with the commit that undid it last."""
     fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
     greps = (f"--grep={Trailer.UNDOES}: ", "--grep=This reverts commit ", f"--format={'%x00'.join(fields)}")
     output = git.run("log", "-z", "--topo-order", "--fixed-strings", *greps, "--end-of-options", revision, "--")

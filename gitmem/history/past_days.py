@@ -46,10 +46,7 @@ class KeptDay(Value):
 
 
 def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
-    """Return the kept days whose week or month has a file in `there`; all if that is None.
-
-    So days that a user cleared or deleted with their week are left out.
-    """
+    """Return the kept days whose week or month is in `there`, or all: not those cleared with their week."""
     try:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))
     except OSError:
@@ -120,10 +117,7 @@ def _changed_since(store: Store, done: str, tip: str) -> bool:
 
 
 def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
-    """Return the days that weeks and months sum up, each with its blob, the newest weeks first.
-
-    A version of a day that two machines consolidated counts once.
-    """
+    """Return the days that weeks and months sum up, each once and with its blob, the newest weeks first."""
     from gitmem.git.rewrite import commit_changes
     from gitmem.history.origin import commits_with
 

@@ -84,10 +84,7 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
 
 
 def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes | None) -> bytes | None:
-    """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
-
-    Raises UndoConflictError if both changed the same words, or a file is gone that the other one changed.
-    """
+    """Return `onto`, the file at `path`, with the changes from `base` to `changed`, or raise UndoConflictError."""
     if onto == base:
         return changed
     if changed in (base, onto):

@@ -265,10 +265,7 @@ def removal(store: Store, path: str) -> CommitRecord | None:
 
 
 def difference(store: Store, old: str | None, new: str, path: str | None = None, *, brief: bool = False) -> Difference:
-    """Return the difference between two commits; without `old`, between `new` and its first parent.
-
-    With `brief` its text says only how many lines of which files changed.
-    """
+    """Return the difference from `old` or the first parent; if `brief`, how many lines of which files."""
     repository = store.repository
     if old is None:
         parents = read_records(store, [new])[new].parents

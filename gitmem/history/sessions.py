@@ -39,10 +39,7 @@ class SessionSummary(Value):
 
 
 def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
-    """Return all sessions, the newest first, but none whose commits were all undone.
-
-    A caller that has all commits, the newest first, passes them as `every`.
-    """
+    """Return sessions that were not all undone, newest first; `every` are all commits, where one has them."""
     every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
     for commit in every:
         if commit.session:
@@ -59,10 +56,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
 
 
 def find_session(store: Store, prefix: str) -> SessionSummary:
-    """Return the session with this id, or the only one whose id begins so.
-
-    Raises NotFoundError if there is none, or more than one.
-    """
+    """Return the session with this id, or the only one whose id begins so; else raise NotFoundError."""
     every = {session.id: session for session in sessions(store)}
     return every[
         find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")

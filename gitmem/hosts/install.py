@@ -97,10 +97,7 @@ class Manifest:
         return self._read()[0]
 
     def put(self, path: str, record: InstallRecord | None, made: Iterable[str] = ()) -> None:
-        """Keep a record and the folders that are about to be `made`, or delete the record with None.
-
-        Deleting a record removes the folders that are empty by then; deleting the last one, the file.
-        """
+        """Keep a record and the folders to be `made`, or with None delete it, and folders that are empty by then."""
         records, folders = self._read()
         records.pop(path, None)
         if record is not None:

@@ -80,10 +80,7 @@ def parse(text: str) -> JsonNode | None:
 
 
 def append(text: str, container: JsonNode, value: object, key: str | None = None) -> str:
-    """Return the text with a value added at the end of an array, or under a new key at the end of an object.
-
-    Indentation, line ends and trailing commas follow what is there.
-    """
+    """Return the text with a value at the end of an array, or under a new key of an object, laid out as there."""
     items = container.items or ()
     last = items[-1] if items else None
     anchor = last.after if last else container.start + 1

@@ -22,10 +22,7 @@ from gitmem.values import Value
 
 
 class Obstacle(Value):
-    """Why a part, hooks or the server, does not run, and the remedy.
-
-    `asked` if the agent asks about it at its next start; then the remedy is which answer to give.
-    """
+    """Why hooks or server do not run, and the remedy; `asked`: what to answer at the agent's next start."""
 
     part: str
     message: str

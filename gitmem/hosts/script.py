@@ -121,10 +121,7 @@ def lock_settings(home: str) -> Iterator[set[str]]:
 
 
 def plan_script(home: str, program: str) -> SettingsChange:
-    """Plan to write the script; `program` is the gitmem that it starts if the PATH has none.
-
-    Raises RefusedError if its place has an unreadable file, or one that is not gitmem's.
-    """
+    """Plan to write the script, which starts `program` if the PATH has none; raises RefusedError."""
     change = plan_whole(script_path(home), hook_script(program))
     if change.before and not change.before.startswith(_BEGINS):
         raise RefusedError(f"{change.path} is not gitmem's.", "Move it away, then install again.")

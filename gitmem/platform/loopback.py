@@ -28,20 +28,14 @@ def make_token() -> str:
 
 
 def check_token(token: str) -> str:
-    """Return a token that the user chose.
-
-    Raises RefusedError if it is too short, or has characters that no header can hold.
-    """
+    """Return a token that the user chose; raise RefusedError if it is too short, or unfit for a header."""
     if not re.fullmatch(_VISIBLE, token):
         raise RefusedError("The token is refused: it must be 16 to 200 visible ASCII characters.", "Make a longer one.")
     return token
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address; port 0 is any free port.
-
-    Raises GitmemError if the port is taken, or not allowed.
-    """
+    """Return a socket that listens on the loopback address; port 0 is any free port."""
     if port > _LAST_PORT:
         raise UsageError(f"There is no port {port}.", f"Ports go up to {_LAST_PORT}.")
     try:

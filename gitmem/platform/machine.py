@@ -160,10 +160,7 @@ SCRIPTS_TOO = (".exe", ".cmd", ".bat")
 
 
 def find_program(name: str, environ: Mapping[str, str], endings: Sequence[str] = (".exe",)) -> str | None:
-    """Return the absolute path of a program on the `PATH` of `environ`, or None.
-
-    `endings` are the file's possible endings on Windows.
-    """
+    """Return the absolute path of a program on `PATH`, or None; `endings` are a file's endings on Windows."""
     for folder in absolute_entries(environ.get("PATH", os.defpath)):
         for ending in endings if sys.platform == "win32" else ("",):
             path = os.path.join(folder, name + ending)
@@ -219,10 +216,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def resource(*parts: str) -> str:
-    """Return the absolute path of a shipped file or folder, as in `resource("templates", "memory.md")`.
-
-    Raises FileNotFoundError if the installation has no such file.
-    """
+    """Return the path of a shipped file or folder, as `resource("templates", "memory.md")`; it has to be there."""
     for root in (os.path.join(_PACKAGE, "_data"), os.path.dirname(_PACKAGE)):
         path = os.path.join(root, *parts)
         if os.path.exists(path):

@@ -168,10 +168,7 @@ def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
 
 
 def split(path: str) -> list[str]:
-    """Return the names in a path of the store.
-
-    Raises RefusedError if it leads out of the store, or is no valid name on this system.
-    """
+    """Return the names in a path; raise RefusedError if it leads out of the store, or has an invalid name."""
     parts = path.split("/")
     unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
     try:

@@ -217,10 +217,7 @@ class ProjectState(Value):
 
 
 class ProjectQuestions:
-    """Runs git commands in the work tree of a folder, all at once, in the background.
-
-    As a context manager it ends those that still run.
-    """
+    """Runs git commands in the work tree of a folder, all at once, in the background; at its end they end."""
 
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self._processes: list[Child] = []

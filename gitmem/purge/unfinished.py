@@ -13,10 +13,7 @@ from gitmem.store.store import PURGING, Store
 
 
 def finish_purge(store: Store) -> Store:
-    """Finish an interrupted purge of a store that may be written to, and return the store.
-
-    The store's next transaction gives the notices. A purge that goes on in another process is left to that one.
-    """
+    """Finish an interrupted purge, unless another process is at it, and return the store with its notices."""
     if not os.path.exists(os.path.join(store.private, PURGING)) or not store.may_write():
         return store
     from gitmem.purge.rewrite import resume  # noqa: PLC0415  # each door opens a store through here, and few resume

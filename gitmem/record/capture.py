@@ -54,10 +54,7 @@ from gitmem.store.transaction import Transaction
 def log_changes(
     transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
 ) -> tuple[dict[str, bytes | None], list[str]]:
-    """Return the daily logs with the entries that they lack or hold in an older form, and the ids of these.
-
-    `goes_on` means that the beginning of the turn was saved before.
-    """
+    """Return the logs with new or fuller entries, and these ids; `goes_on`: the turn's beginning was saved."""
     changes: dict[str, bytes | None] = {}
     ids = []
     tags = session_tag(session)

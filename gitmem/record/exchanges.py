@@ -91,10 +91,7 @@ class Made(Value):
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `host` is the host's label in entries.
-
-    What the transcript has in the user's place is added to `heard`.
-    """
+    """Return the turns of a finished session's transcript; `heard` gets what it has in the user's place."""
     turns = fold(noting(hook_events(parts, None, host), [] if heard is None else heard))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
@@ -124,10 +121,7 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
 
 
 def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the exchanges of a finished session, made without a model; returns the commit.
-
-    Saved exchanges stay as they are; a second call adds nothing. Raises GitmemError if they could not be committed.
-    """
+    """Save the exchanges of a finished session that are not saved yet, without a model; return the commit."""
     made = exchanges_of(store, turns)
     if not made:
         return None

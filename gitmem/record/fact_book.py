@@ -62,10 +62,7 @@ class FactBook:
         self.new: list[Fact] = []
 
     def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
-        """Return the id of a save's entry and the changes of files that keep its fact.
-
-        The changes are None if the save is committed already, and empty if it makes no fact.
-        """
+        """Return a save's id and the changes that keep its fact: {} for none, None if it was committed before."""
         made = fact_of(event, text)
         if made is None:
             return event.id, {}

@@ -45,10 +45,7 @@ class MovedOnError(GitmemError):
 
 
 def find_fact(store: Store, identifier: str) -> Fact:
-    """Return the fact with an id, an unambiguous prefix of one, or a file name.
-
-    Raises NotFoundError if no fact matches, or more than one.
-    """
+    """Return the fact with an id, an unambiguous prefix of one, or a file name; raises NotFoundError."""
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
     by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
@@ -56,10 +53,7 @@ def find_fact(store: Store, identifier: str) -> Fact:
 
 
 def read_fact(store: Store, known: Fact) -> Fact:
-    """Return a fact of the work tree with its text.
-
-    Raises NotFoundError if its file is gone, or is not a fact any more.
-    """
+    """Return a fact of the work tree with its text; raises NotFoundError."""
     data = store.read(known.path)
     fact = parse_fact(data, known.path) if data is not None else None
     if fact is None and data is not None and (data := last_good(store, known.path)) is not None:
@@ -70,10 +64,7 @@ def read_fact(store: Store, known: Fact) -> Fact:
 
 
 def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
-    """Confirm facts as true of the present code; they supersede the facts they contradict. Returns the commits.
-
-    A retired or superseded fact is active again.
-    """
+    """Confirm facts as true of the present code, in place of those that they contradict; return the commits."""
     code = store.code()
     now = store.context.clock()
     branch, commit = checked_out(code) if code else ("", "")
@@ -116,10 +107,7 @@ def _subject(verb: str, facts: Sequence[Fact]) -> str:
 
 
 def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
-    """Replace the text of a fact; its id and file stay. Returns the commits.
-
-    Raises RefusedError if the text has no words, or too many.
-    """
+    """Replace the text of a fact; its id and file stay. Returns the commits; raises RefusedError."""
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     check_length(clean)
     if not split(clean):
@@ -171,10 +159,7 @@ def check_literals(literals: Collection[str]) -> None:
 
 
 def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
-    """Set the literals that a fact forbids, none to forbid nothing, and what is to be done; returns the commits.
-
-    Raises as `check_literals`.
-    """
+    """Set a fact's literals, none to forbid nothing, and what is to be done; raises as `check_literals`."""
     check_literals(literals)
     subject = _subject("Forbid by" if literals else "Forbid nothing by", [fact])
     enforce = enforce if literals else ""
@@ -301,10 +286,7 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
 
 
 def compare_new_facts(store: Store) -> None:
-    """Compare new facts in force with all others, and mark pairs for review.
-
-    Raises GitmemError if a change could not be committed.
-    """
+    """Compare new facts in force with all others, and mark pairs for review."""
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)

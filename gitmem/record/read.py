@@ -146,10 +146,7 @@ def may_be_purged(store: Store, said: datetime) -> bool:
 
 
 def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
-    """Return the function that removes secrets from a text, but for the values that the store's settings allow.
-
-    It also removes what was purged since the text was `said`.
-    """
+    """Return the function that takes secrets, less those allowed, and what was purged since `said` out of texts."""
     from gitmem.redact.redact import redact
 
     allow = store.config.redaction.allow

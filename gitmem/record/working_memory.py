@@ -71,10 +71,7 @@ def running(store: Store) -> list[WorkingMemory]:
 
 
 def find_working(store: Store, session: str) -> WorkingMemory:
-    """Return the working memory of the session with this id or prefix; "" means the last changed one.
-
-    Raises NotFoundError if there is none, or the prefix fits several.
-    """
+    """Return the working memory of a session's id or prefix, or the last changed one for ""; or NotFoundError."""
     tasks, remedy = running(store), "'gitmem task start TEXT' begins one."
     if not session and not tasks:
         raise NotFoundError("No running session has a task.", remedy)

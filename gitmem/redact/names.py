@@ -120,10 +120,7 @@ _OTHER_KEY = rf"(?i)(?:{OTHER_KEYS})$"
 
 
 def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
-    """Find the secret values of all names; `lowered` is the text in lower case, of the same length.
-
-    `words` has each of its words once.
-    """
+    """Find the secret values of all names; `lowered` is the text in lower case, `words` each of its words once."""
     hangul = not text.isascii() or "\\u" in text
     plain, korean = _names()
     found = [(name, row[2]) for row in plain if row[0] in words for name in row[1] if " " in name or name in words]

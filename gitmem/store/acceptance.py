@@ -14,10 +14,7 @@ from gitmem.store.locate import HOME_PROJECTS, PRIVATE_FOLDER, find_project, fin
 
 
 def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
-    """Return the error for a folder without a store, or with one that may not be read.
-
-    Its remedy takes up a memory on a branch that is there.
-    """
+    """Return the error for a folder without a store, or with one that may not be read, or is on a branch."""
     from gitmem.git.setup import memory_branch
     from gitmem.platform.barred import barred
 

@@ -121,10 +121,7 @@ def reserved_folders(root: str, home: str) -> tuple[str, ...]:
 
 
 def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
-    """Refuse installation records that the user's store tracks: a remote may have written them.
-
-    Raises RefusedError if the store tracks their folder, in any spelling of upper and lower case.
-    """
+    """Raise RefusedError if the user's store tracks installation records: a remote may have written them."""
     layout = find_layout(root)
     if layout is None:
         return

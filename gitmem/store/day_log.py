@@ -15,10 +15,7 @@ _SUFFIX = ".jsonl"
 
 
 class DayLog(Value):
-    """JSON objects in a folder, a file a day; a line is one write, so that several processes need no lock.
-
-    Files older than `days` are removed, and a file of `most` bytes takes no more.
-    """
+    """JSON objects, a file a day for `days` of at most `most` bytes; a line is one write, so without a lock."""
 
     folder: str
     days: int

@@ -45,10 +45,7 @@ NO_FACT = "whose header is not that of a fact"
 
 
 def unusable_name(path: str, reserved: Collection[str] = ()) -> str | None:
-    """Return why no store may have a file of this name, None if it may.
-
-    `reserved` are top folders that belong to this machine.
-    """
+    """Return why no store may have a file of this name, or None; `reserved` are top folders of this machine."""
     if any(ord(character) < 32 or ord(character) == 127 for character in path):  # noqa: PLR2004
         return "with control characters in its name"
     # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
@@ -72,10 +69,7 @@ def same_to_some(twin: str) -> str:
 
 
 def check_edit(path: str, before: bytes | None, after: bytes, tracked: Callable[[str], Collection[str]]) -> None:
-    """Raise RefusedError if a file that was put into the store or changed by hand must not be committed.
-
-    For `tracked` see `original_of`.
-    """
+    """Raise RefusedError if a file changed by hand must not be committed; `tracked` as in `original_of`."""
     if before is None:
         twins = tracked(path.rpartition("/")[0])
         same = (same_to_some(twin) for twin in twins if twin != path and fold(twin) == fold(path))

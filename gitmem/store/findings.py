@@ -145,10 +145,7 @@ def _parse(line: bytes) -> LoggedFailure | None:
 
 
 def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
-    """Run checks in order and return their findings; call `progress` with the name of each check.
-
-    The error of a check that fails is a finding, too.
-    """
+    """Run checks in order and return their findings, also of one that fails; `progress` gets each check's name."""
     findings: list[Finding] = []
     for check in checks:
         name = getattr(check, "func", check).__name__.removeprefix("check_").replace("_", " ")

@@ -98,10 +98,7 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
 
 
 def make_store(start: str, context: Context, place: Place, origin: str = "") -> NewStore:
-    """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does.
-
-    `origin` is the address or file of the memory that a new one is to be made of.
-    """
+    """Create a store without files, or reconnect one; `origin` is the address or file of its memory-to-be."""
     target, project = _target(start, context, place)
     place = _taken_up(target, project, context, place)
     in_project = place in {Place.PROJECT, Place.BRANCH}
@@ -172,10 +169,7 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
 
 
 def _taken_up(target: str, project: Project, context: Context, place: Place) -> Place:
-    """Return where the store is: on the branch that holds the project's memory already, if there is one.
-
-    Raises GitmemError if the memory is on a branch, and another one is to be made under the home.
-    """
+    """Return where the store is: on the branch that holds the project's memory already, if there is one."""
     if place not in {Place.PROJECT, Place.HOME} or project.common_dir is None or is_store(target):
         return place
     branch = memory_branch(project.common_dir, context.environ)
@@ -219,10 +213,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
 
 
 def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
-    """Return the commit of `origin/gitmem` from which a new memory branch starts, None if there is none.
-
-    Raises RefusedError or StoreFormatError if a sync would refuse it.
-    """
+    """Return the commit of `origin/gitmem` from which a new memory branch starts, None if there is none."""
     repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
     commit = remote_memory(repository.git)
     if commit is None:
@@ -248,10 +239,7 @@ def _no_repository(target: str, project: Project) -> GitmemError:
 
 
 def _check_not_moved(project: Project, target: str) -> None:
-    """Refuse to create a store under the home if the project seems to have one from its former path.
-
-    Raises GitmemError if the folder has the inode of a project that is gone; the user has to say if it is the same one.
-    """
+    """Refuse a store under the home if the project may have been moved: its inode is that of one that is gone."""
     folder = os.path.dirname(target)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         other = os.path.join(folder, name)

@@ -241,10 +241,7 @@ def expire_headers(private: str) -> None:
 
 
 def known_facts(store: Store) -> list[Fact]:
-    """Return the facts of the work tree, sorted by path, without their texts.
-
-    Edits by hand count; an edited fact has its text.
-    """
+    """Return the facts of the work tree, edits by hand counted, by path; only edited ones have their texts."""
     return facts_of(store, fact_headers(store))
 
 
@@ -297,10 +294,7 @@ def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
 def choose_headers(
     store: Store, choose: Callable[[Sequence[Header]], list[Header]], most: int = _ALL, late: Late = never
 ) -> list[Header]:
-    """Return the headers of facts that `choose` takes; if no file came or went, only their files are looked at.
-
-    1,000 looks take 5 ms. For `most` and `late` see `read_headers`.
-    """
+    """Return the headers of facts that `choose` takes; where no file came or went, only theirs are looked at."""
     cache = _cache_of(store.private, FOLDER)
     if _is_whole(store, cache) and (known := _known(cache, _form(_COLUMNS))[1]):
         chosen = choose(known)
@@ -348,10 +342,7 @@ def _id_in(path: str) -> str:
 
 
 def fact_headers(store: Store, most: int = _ALL, late: Late = never) -> list[Header]:
-    """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
-
-    For `most` and `late` see `read_headers`.
-    """
+    """Return the headers of facts, with status, kind, time as key; `most` and `late` as in `read_headers`."""
     return read_headers(store, FOLDER, _COLUMNS, _header, most=most, late=late)
 
 

@@ -24,20 +24,14 @@ _FOR_EVER = 1e12
 
 
 def store_for_session(store: Store, session: str, *, private: bool = False) -> Store:
-    """Return the store that keeps what a session saves: the private one if the session is private.
-
-    Raises GitmemError if there is none yet, and it could not be made.
-    """
+    """Return the store that keeps what a session saves: the private one, which is made, if the session is."""
     if not private and not (store.has_layers and is_private(store, session, store.folder)):
         return store
     return private_store(store, make=True) or store
 
 
 def private_store(store: Store, *, make: bool = False) -> Store | None:
-    """Return the private store of a store's project, None without one; with `make` it is made.
-
-    Raises GitmemError if it could not be made.
-    """
+    """Return the private store of a store's project, None without one; with `make` it is made."""
     if store.is_private or store.is_user_store:
         return None
     home = store.context.home

@@ -122,10 +122,7 @@ class SettingChange(Value):
 
 
 def check_key(key: str) -> None:
-    """Refuse an unknown setting.
-
-    Raises UsageError if there is no such setting; the remedy names the most similar one.
-    """
+    """Raise UsageError if there is no such setting; the remedy names the most similar one."""
     if key in rules():
         return
     by_name = {name.rpartition(".")[2]: name for name in rules()}
@@ -135,10 +132,7 @@ def check_key(key: str) -> None:
 
 
 def read_value(key: str, text: str) -> object:
-    """Parse a value that a user wrote as YAML (a scalar or list), as the type of its setting.
-
-    Raises UsageError if the value is invalid.
-    """
+    """Parse a value that a user wrote as YAML, as the type of its setting; raises UsageError."""
     check_key(key)
     if "\n" in text and isinstance(value_of(Config(), key), str):  # YAML would join the lines
         return parse_value(key, text)

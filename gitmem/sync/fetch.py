@@ -50,10 +50,7 @@ class Options(Value):
 
 
 def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str) -> T:
-    """Run `attempt` with the number of the round until it returns something else than None, and return that.
-
-    Raises BusyError if every round returned None.
-    """
+    """Run `attempt` with the number of the round until it returns something; raises BusyError after all rounds."""
     chance = options.chance
     for number in range(1, options.attempts + 1):
         began = chance.clock()
@@ -98,10 +95,7 @@ class Synced(Value):
 def fetch_memory(
     remote: Remote, connection: Connection, options: Options, inbox: dict[str, str] | None = None
 ) -> str | None:
-    """Fetch the memory branch of a remote and return its commit, None if there is none. Raises as `sync`.
-
-    It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
-    """
+    """Fetch a remote's memory branch, purged texts included; return its commit, None if there is none."""
     options.progress(SyncStep.FETCH)
     fetched = connection.fetch(remote, MEMORY_REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
     if fetched is None and remote.backup:

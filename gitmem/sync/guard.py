@@ -114,10 +114,7 @@ def left_out(store: Store, remote: Remote, local: str, theirs: str) -> tuple[Mer
 
 
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:
-    """Refuse the memory of another project. All memories share their first commit; the second is the project's own.
-
-    Raises RefusedError if the histories share nothing else.
-    """
+    """Refuse a memory of another project: all share the first commit alone, the second is the project's own."""
     if theirs is None:
         return
     root = make_root(store.repository.git)
@@ -139,10 +136,7 @@ def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
-    """Refuse a fetched commit with too many files in its history beyond `known`, and delete its refs.
-
-    Raises RefusedError if a commit has too many files, or the object is not a commit.
-    """
+    """Refuse a fetched commit with too many files in its history beyond `known`, and delete its refs."""
     if commit is None or commit in known:
         return
     try:

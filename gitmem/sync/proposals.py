@@ -162,10 +162,7 @@ class CiFinding(Value):
 
 
 def open_for_ci(folder: str, environ: Mapping[str, str]) -> Git:
-    """Return the git of the repository at a folder, bare or not; in a hook, with the objects that are being pushed.
-
-    Raises NotFoundError if there is none.
-    """
+    """Return the git of the repository at a folder, bare or not; in a hook, with the objects that are being pushed."""
     layout = find_layout(folder)
     bare = all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
     if layout is None and not bare:
@@ -289,10 +286,7 @@ def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str])
 
 
 def _readings(data: bytes, *, like: bytes = b"") -> list[bytes]:
-    """Return a file as the texts it may be: with NULs as blanks, and without them, as UTF-16 and UTF-32 need it.
-
-    It has both if `like` has a NUL.
-    """
+    """Return a file as text without NULs and, if `like` has one, with blanks for them: UTF-16 and UTF-32."""
     return [data.replace(b"\0", b" "), data.replace(b"\0", b"")] if b"\0" in data or b"\0" in like else [data]
 
 

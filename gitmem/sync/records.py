@@ -24,10 +24,7 @@ class SyncRecord(Value):
 
 
 def is_due(store: Store, *, session: bool) -> bool:
-    """Return whether an automatic sync is due; cheap, and False without a remote.
-
-    `session` is whether a session begins or ends. At other times a sync is due every `sync.minutes`, if configured.
-    """
+    """Return whether an automatic sync is due, cheaply: at a session's begin or end, or after `sync.minutes`."""
     config = store.config.sync
     if config.auto == "off" or not (session or config.auto == "interval") or not store.has_remotes():
         return False

@@ -281,10 +281,7 @@ class _Sync:
         return None
 
     def _check_first_branch(self) -> None:
-        """Refuse to push memory as the first branch of the project's remote: forges make the first one the default.
-
-        Raises RefusedError.
-        """
+        """Refuse to push memory as the first branch of the project's remote: forges make the first one the default."""
         store, remote = self._store, self._remote
         if not store.has_separate_repository and is_projects(store, remote) and not self._connection.branches(remote):
             raise RefusedError(
@@ -295,10 +292,7 @@ class _Sync:
     def _note_push(
         self, refused: GitmemError | None, remote_tip: str | None, target: str, taken: Collection[str]
     ) -> None:
-        """Record what the remote has now, and delete the `taken` commits from its inbox.
-
-        Raises the refusal, unless the remote takes pull requests only.
-        """
+        """Record what the remote has now and empty its inbox of `taken`, or raise the refusal of a push."""
         if refused is None:
             note_synced(self._store, self._remote, target)
             with contextlib.suppress(FileNotFoundError):  # the inbox has no commits of this machine any more

@@ -172,10 +172,7 @@ def _part(git: Git, tip: str, theirs: str | None) -> str:
 
 
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
-    """Return a fetched commit without purged texts, None if nothing is left of it.
-
-    Raises RefusedError if it has too many files, or does not hold transcripts of this memory.
-    """
+    """Return a fetched commit without purged texts, None if nothing is left; refuse what is too much or not ours."""
     check_extent(store, remote, commit, {*known.values()})
     clean = clean_incoming(store, commit)
     if other_files(store, clean) or not store.repository.is_ancestor(make_root(store.repository.git), clean):
