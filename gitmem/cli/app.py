@@ -140,10 +140,7 @@ class App(Value):
         return store
 
     def read_output(self, name: str | None) -> str:
-        """Return the text of a file, such as the output of a command; of standard input for "-"; "" for None.
-
-        Raises NotFoundError if the file cannot be read.
-        """
+        """Return the text of a file, of standard input for "-", "" for None; raises NotFoundError."""
         if name is None:
             return ""
         try:
@@ -163,10 +160,7 @@ class App(Value):
         return f"[GITMEM_ROTATE] file={archive}"
 
     def maintain_later(self, store: Store, *, much: bool = False) -> None:
-        """Pack the repository in the background at each tenth spare pack, and renew existing caches of searches.
-
-        After a command that wrote `much`, pack at any spare pack.
-        """
+        """Pack in the background at each tenth spare pack, after `much` at any; renew caches of searches."""
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
             store.start("maintain", "--if-needed")
@@ -228,10 +222,7 @@ class App(Value):
             return None
 
     def _pager(self) -> str:
-        """Return the pager that git would use, by the environment and the user's settings; "" for none.
-
-        Settings of the project are ignored: they would let its author run a program here.
-        """
+        """Return git's pager, by the environment and the user's settings, never the project's; "" for none."""
         from gitmem.git.process import git_without_repository
 
         pager = self.environ.get("GIT_PAGER")
@@ -282,10 +273,7 @@ class App(Value):
         return self.stdin.isatty() and self.err.isatty()
 
     def ask(self, question: str, *, usual: bool = False) -> bool | None:
-        """Ask a user a yes-or-no question; an empty line is the `usual` answer.
-
-        Return None at the end of the input.
-        """
+        """Ask a user a yes-or-no question; an empty line is the `usual` answer, the end of the input None."""
         asked = _fitted(f"{question} [{'Y/n' if usual else 'y/N'}] ", self.screen(self.err))
         print(asked, end="", file=self.err, flush=True)
         line = self.stdin.readline()

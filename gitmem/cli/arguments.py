@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
-    """Return the time span that an option's value names, or None without a value.
-
-    Raises UsageError if the value is no date.
-    """
+    """Return the time span that an option's value names, or None without a value; raises UsageError."""
     from gitmem.history.records import FORMS, parse_date
 
     if text is None:

@@ -82,10 +82,7 @@ def _complete(app: App) -> None:
 
 
 def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> int:
-    """Print an error, and log it unless it is a mistake of the user's.
-
-    The traceback of an unexpected one goes into the log, or to stderr if there is no store.
-    """
+    """Print an error and log it, unless it is the user's; an unexpected one's traceback goes to log or stderr."""
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
         from gitmem.platform.barred import barred
 

@@ -23,10 +23,7 @@ def agreed(
     yes: bool = False,
     nothing: str = "",
 ) -> bool:
-    """Ask a yes-or-no question unless `--yes` answered it; `would` names the effect, `nothing` is printed after a no.
-
-    Raises RefusedError if nobody is at a terminal.
-    """
+    """Ask whether to do what `would` names, unless `--yes` did, or say `nothing`; RefusedError without a terminal."""
     if yes:
         return True
     if not app.can_ask():

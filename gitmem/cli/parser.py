@@ -248,10 +248,7 @@ _MEANT = {
 
 
 def parse(argv: Sequence[str]) -> Args:
-    """Return what a command line says, as `argparse` returns it.
-
-    Raises UsageError if it cannot be understood, HelpAskedError if it asks for help.
-    """
+    """Return what a command line says; raises UsageError, or HelpAskedError with the help."""
     word = command_word(argv)
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:

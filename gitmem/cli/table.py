@@ -143,10 +143,7 @@ _LISTS = {
 
 
 def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], str]]:
-    """Yield the arguments of a section: its mark, its names, options for `add_argument` of argparse, and its help.
-
-    The head of commands.txt describes the notation.
-    """
+    """Yield a section's arguments, as the head of commands.txt notes them: mark, names, options, and help."""
     for line in filter(None, text.split("\n")):
         usage, _, help_line = line[2:].partition("  ")
         if usage.startswith("@"):

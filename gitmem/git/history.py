@@ -160,10 +160,7 @@ class StoreRepo(git.Repo):
         return changes
 
     def newest_until(self, tip: str, moment: datetime) -> str | None:
-        """Return the newest commit that was committed by `moment`, or None.
-
-        Newest means first in history, so a commit whose clock was ahead is skipped for the one before it.
-        """
+        """Return the newest commit in history that was committed by `moment`, or None; clocks may be ahead."""
         until = f"@{max(int(moment.timestamp()), 0)} +0000"  # git takes a date it cannot parse for now
         return self.git.rev_list("--end-of-options", tip, "--", max_count=1, until=until) or None
 

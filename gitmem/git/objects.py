@@ -78,10 +78,7 @@ class Objects:
         return found
 
     def contents(self, names: Sequence[str], most: int | None = None) -> Iterator[bytes | None]:
-        """Yield the contents of objects, a few at a time in memory.
-
-        Raises as `infos`, and TooLargeError if one has more than `most` bytes.
-        """
+        """Yield contents, a few at a time in memory; raises as `infos`, and TooLargeError beyond `most` bytes."""
         for start in range(0, len(names), _AT_ONCE):
             for _, data in self._ask("contents", names[start : start + _AT_ONCE], most):
                 yield data

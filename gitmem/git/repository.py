@@ -184,10 +184,7 @@ class Repository:
         return found.decode().strip() or None
 
     def resolve(self, revision: str) -> str:
-        """Return the commit a revision names (`HEAD~3`, a tag, an abbreviated id, …); `HEAD` is the tip of the memory.
-
-        Raises NotFoundError if it names none.
-        """
+        """Return the commit a revision names (`HEAD~3`, a tag …), `HEAD` the memory's tip; raises NotFoundError."""
         if not revision.startswith("-") and "\0" not in revision and len(revision) <= _MOST_REVISION:
             if revision[:4] == "HEAD" and revision[4:5] in _TO_PARENTS and self.memory != self.head():
                 revision = self.memory + revision[4:]
@@ -220,10 +217,7 @@ class Repository:
         return data
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
-        """Yield the contents of blobs in the given order, a few at a time in memory.
-
-        Raises GitFailedError if one is missing or damaged.
-        """
+        """Yield the contents of blobs in order, a few at a time in memory; raises GitFailedError if one is missing."""
         with self.reading() as objects:
             yield from objects.existing(oids)
 

@@ -91,10 +91,7 @@ def file_of(transcript: str) -> str:
 def read_transcript(
     path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
 ) -> Iterator[Record]:
-    """Yield the records of a transcript; `lines` reads a text file.
-
-    Without the `name` of a host, the path or the first line says whose it is.
-    """
+    """Yield the records of a transcript; `name` is its host's, by default that which its path or first line tells."""
     host = find_host(name or writer(path, lines))
 
     def read(path: str, unread: Unread | None = None) -> Iterator[Record]:

@@ -211,10 +211,7 @@ _TURN: dict[str, dict[str, object]] = {
 
 
 def event_reaches_spool(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
-    """Return whether an event of this host reaches the spool; None if there is no shell to run the hook.
-
-    Memory ignores events of this kind, and the event is removed again.
-    """
+    """Return whether an ignored event of this host reaches the spool, which loses it again; None without a shell."""
     line = next((line for event, line in host.commands().items() if host.events[event].partition(".")[0] == _EVENT), "")
     shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
     if not line or shell is None:

@@ -111,10 +111,7 @@ def installed_events(text: str) -> tuple[str, ...]:
 
 
 class HookPlace(Value):
-    """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks.
-
-    In flat settings the group is the hook, and `hooks` the list of the event.
-    """
+    """A hook of gitmem's: the list of its event, its group in the list, and itself among the group's hooks."""
 
     event: str
     listed: JsonNode

@@ -39,10 +39,7 @@ from gitmem.text.sentences import count
 
 
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Group the exchanges of a finished session; returns the commit. A second call adds nothing.
-
-    Raises GitmemError if it could not be committed.
-    """
+    """Group the exchanges of a finished session; returns the commit. A second call adds nothing."""
     if not turns:
         return None
 
@@ -115,10 +112,7 @@ def find_concept(store: Store, identifier: str) -> Concept:
 
 
 def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
-    """Merge the second concept into the first, as a user decided; all links are kept.
-
-    Returns the commits.
-    """
+    """Merge the second concept into the first, as a user decided, with all links; return the commits."""
     if one.id == other.id:
         return ()
 
@@ -149,10 +143,7 @@ def merging(transaction: Transaction, one: Concept, other: Concept) -> dict[str,
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
-    """Move some exchanges of a concept into a new one; all links are kept. Returns the commits.
-
-    Raises NotFoundError if the concept has no such exchange, RefusedError if the concept would be empty.
-    """
+    """Move some exchanges of a concept, but not all, into a new one; all links are kept. Returns the commits."""
     chosen = sorted(
         {whole for whole in concept.exchanges for prefix in exchanges if prefix and whole.startswith(prefix)}
     )

@@ -176,18 +176,12 @@ def read_lines(path: str) -> Iterator[str]:
 
 
 def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
-    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed.
-
-    `host` is the name of the host that wrote it; without it, the path says which.
-    """
+    """Yield the records of a transcript of `host`, or of that of its path; `unread` counts unreadable lines."""
     return read_transcript(path, read_lines, unread, host)
 
 
 def keep_transcript(store: Store, session: str, path: str) -> str | None:
-    """Write a session's transcript to L1; returns the commit, None if nothing is new.
-
-    Raises GitmemError if it could not be stored.
-    """
+    """Write a session's transcript to L1; returns the commit, None if nothing is new."""
     if not store.config.transcripts.enabled:
         return None
     # A transcript with nothing but a subagent's records bears the session's id, but is not the session's.

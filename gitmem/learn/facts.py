@@ -126,10 +126,7 @@ def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes
 
 
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
-
-    A second call adds nothing. Raises GitmemError if they could not be committed.
-    """
+    """Save facts that turns state, and entries of their types; return the commit. A second call adds nothing."""
     clean = [redacted(turn, store) for turn in turns]
     findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
     ended = max((turn.ended for turn in turns), default=None)
@@ -144,10 +141,7 @@ def learn_findings(
     *,
     ended: datetime | None = None,
 ) -> str | None:
-    """Commit findings in one commit, before it entries of `memory.md` that are no facts yet; return the last commit.
-
-    `ended` is when the session did. Raises GitmemError if they could not be committed.
-    """
+    """Commit findings, and before them entries of `memory.md` that are no facts yet; return the last commit."""
     moments = (*(finding.at for finding in findings), *([ended] if ended else ()))
     when = max(moments, default=store.context.clock())
     code = project_code(os.path.dirname(store.root), store.context.environ)
@@ -251,10 +245,7 @@ class Adopted(Value):
 
 
 def adopt(store: Store, folder: str) -> Adopted:
-    """Mirror a folder of the agent's own memory; a second call adds nothing.
-
-    If the folder is missing or unreadable, nothing is retired. Raises GitmemError if it could not be committed.
-    """
+    """Mirror a folder of the agent's own memory; a missing one retires nothing, a second call adds nothing."""
     made = _read_folder(store, folder)
     if made is None:
         return Adopted()

@@ -69,10 +69,7 @@ class AnsweredWindow(Value):
 
 
 class JudgementResult(Value):
-    """The result for a session: what passed, the commit, and why nothing did ("" where a model answered).
-
-    `question` is the one that was not answered, if any.
-    """
+    """What passed of a session, the commit, the `question` without an answer, and why ("" if a model answered)."""
 
     judged: Judged
     commit: str | None = None
@@ -87,10 +84,7 @@ def request_judgement(store: Store, session: str, host: str, transcript: str) ->
 
 
 def judge_requested(store: Store, late: Callable[[], bool]) -> None:
-    """Have requested sessions judged until it is `late`, unless another process is at it.
-
-    A session that failed three times is given up. Raises GitmemError if an answer could not be committed.
-    """
+    """Have requested sessions judged until it is `late`, three times each, unless another process is at it."""
     if not requests.waiting(store.private):
         return
     folder = os.path.join(store.private, requests.FOLDER)
@@ -131,10 +125,7 @@ class SessionRecord(Value):
 
 
 def judge_session(store: Store, record: SessionRecord) -> JudgementResult:
-    """Have the model of the settings judge a session as it was read, and keep what passes.
-
-    Raises GitmemError if it could not be committed.
-    """
+    """Have the model of the settings judge a session as it was read, and keep what passes."""
     return _judge(store, record, partial(_asked, store, record.id))
 
 
@@ -144,10 +135,7 @@ def open_question(store: Store, record: SessionRecord) -> Question | None:
 
 
 def put_answer(store: Store, record: SessionRecord, reply: str, model: str) -> JudgementResult:
-    """Take an agent's reply to the open question about a session, and keep what passes once all are answered.
-
-    Raises ReplyError if the reply does not fit the schema, GitmemError if it could not be committed.
-    """
+    """Take an agent's reply to the open question about a session; keep what passes once all are answered."""
     given = without_secrets(store, parse_reply(reply, SCHEMA))
     replies = [json.dumps(given, ensure_ascii=False)]
 

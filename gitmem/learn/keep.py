@@ -50,10 +50,7 @@ class _Rank(IntEnum):
 
 
 def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemory) -> str | None:
-    """Commit what a model judged of a session; returns the commit. A second call adds nothing.
-
-    Raises GitmemError if it could not be committed.
-    """
+    """Commit what a model judged of a session; returns the commit. A second call adds nothing."""
 
     def plan(transaction: Transaction) -> bool:
         keeper = _Keeper(store, transaction, session, known)

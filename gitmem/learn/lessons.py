@@ -51,10 +51,7 @@ _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the errors of a finished session and what fixed them; return the commit. A second call adds nothing.
-
-    Raises GitmemError if the patterns could not be committed.
-    """
+    """Save the errors of a finished session and what fixed them; return the commit. A second call adds nothing."""
     project = os.path.dirname(store.root)
     occurrences = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
     if not any(is_telling(occurrence.error) for occurrence in occurrences):
@@ -125,10 +122,7 @@ def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", ho
 
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the user's preferences of a finished session into their own store; return the commit there.
-
-    Raises GitmemError if the preferences could not be committed.
-    """
+    """Save the user's preferences of a finished session into their own store; return the commit there."""
     own = None if store.is_private else own_store(store)
     if own is None or not turns:
         return None
@@ -146,10 +140,7 @@ _FROM_HISTORY = 0.8  # confidence
 
 
 def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Count the commands of a finished session; return the commit. A second call adds nothing.
-
-    Raises GitmemError if the commands could not be committed.
-    """
+    """Count the commands of a finished session; return the commit. A second call adds nothing."""
     ran = commands_of(turns)
     if not ran:
         return None
@@ -228,10 +219,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
 
 
 def mark_stale(store: Store, past: Past) -> str | None:
-    """Mark the patterns most of whose files are gone, or were changed by several commits, since their error came.
-
-    Returns the commit, None if there is no such pattern.
-    """
+    """Mark the patterns most of whose files are gone or changed often since; return the commit, if any."""
     there = frozenset(past.files)
 
     def changed_a_lot(pattern: BugPattern) -> bool:

@@ -267,10 +267,7 @@ def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
 def question_of(
     instructions: str, window: Iterable[SaidPart], known: KnownMemory, found: Mapping[str, str]
 ) -> Question:
-    """Return the question about one window; `found` are statements of the windows before it, by name.
-
-    A larger model is asked where a pair waits for a verdict.
-    """
+    """Return the question about one window, for a larger model if a pair waits; `found` as in windows before."""
     names = known.names()
     name_of = {fact.id: name for name, fact in names.items()}
     lines = ["KNOWN"]

@@ -65,10 +65,7 @@ def is_place(change: str) -> bool:
 
 
 def added_lines(edits: list[Edit], result: object = None) -> Added:
-    """Return each edited file with all lines that are added, joined by line feeds; files without one are left out.
-
-    `result` is the call's result as the host reports it.
-    """
+    """Return each file with the lines added to it, joined by line feeds; `result` is what the host reports."""
     reported = _from_result(result)
     texts = ((edit.moved or edit.path, reported or _added(edit.lines)) for edit in edits)
     return tuple((path, text[:_MAX_CHARACTERS]) for path, text in texts if text)

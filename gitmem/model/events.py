@@ -140,10 +140,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
 
 
 def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
-    """Return a prompt's event with the user's part of it; a notice, of one that nobody typed.
-
-    `vouched` is whether the host says that the user wrote it, None where it says nothing.
-    """
+    """Return a prompt's event with the user's part, or a notice; the host `vouched` for the user, or not, or None."""
     words = words_in(event.text) if vouched is not False else None
     if words is None and vouched and human_text(event.text):
         words = UserWords(WordKind.PROMPT, human_text(event.text))

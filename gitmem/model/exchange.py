@@ -182,10 +182,7 @@ method: offline
 
 @lru_cache(maxsize=10_000)  # a list of sessions asks for each name again
 def file_name(session: str) -> str:
-    """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
-
-    Raises RefusedError if the id is empty.
-    """
+    """Return a session's file name: its id where that is fit for a name, else a slug of it and a digest."""
     import hashlib
 
     from gitmem.redact.redact import redact

@@ -181,10 +181,7 @@ def _named(kind: FactKind, description: str) -> str:
 
 
 def fact_id(kind: FactKind, text: str) -> str:
-    """Return the id of a fact: the letter of its kind, and a digest of its text.
-
-    Case, blanks and the full stop do not count, so that two machines make the same file of one fact.
-    """
+    """Return a fact's id: its kind's letter, and a digest of its text without case, blanks and full stop."""
     import unicodedata  # not needed by the start of a session
 
     words = unicodedata.normalize("NFC", _BLANKS.sub(" ", text).strip().rstrip(_END_MARKS).casefold())
@@ -297,10 +294,7 @@ def parse_changeable(data: bytes | None, path: str) -> Fact | None:
 
 
 def render_fact(fact: Fact) -> bytes:
-    """Return a fact's file: a new one, or the one it was read from with only the changed fields rewritten.
-
-    Raises BrokenHeaderError if the header of that file cannot be read, so nothing can be changed in it.
-    """
+    """Return a fact's file, of an old one with only changed fields rewritten; raises BrokenHeaderError."""
     if not fact.source:
         return ("\n".join(["---", *_header(fact), "---", fact.text]).rstrip("\n") + "\n").encode("utf-8", "replace")
     document = Document.parse(fact.source)

@@ -53,10 +53,7 @@ class Outcome(StrEnum):
 
 
 def judge_outcome(turn: Turn) -> Outcome:
-    """Return the outcome of a turn: that of its last test or build, interrupted, else unknown.
-
-    A turn with neither an answer nor a result was interrupted.
-    """
+    """Return a turn's outcome: of its last test or build; interrupted if nothing came of it; else unknown."""
     has_result = bool(turn.answer.strip() or turn.files) or any(not run.failed for run in turn.runs)
     if turn.interrupted or not has_result:
         return Outcome.INTERRUPTED

@@ -74,10 +74,7 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
 
 
 def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
-    """Return the new document, None if the old one has the same lines; a user's own sections stay.
-
-    Raises ValueError if the header of the old document cannot be changed in place.
-    """
+    """Return the new document with the user's own sections, None if its lines are the old ones."""
     stamp = now.astimezone(UTC).replace(microsecond=0)
     head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
     start = "\n".join(["---", *(f"{key}: {flow(plain_value(value))}" for key, value in head.items()), "---", ""])

@@ -119,10 +119,7 @@ def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | N
 
 
 def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects on a line; damaged parts are skipped up to the next object.
-
-    `damage` is called for each skipped part.
-    """
+    """Yield the JSON objects on a line, past damaged parts, of each of which `damage` is called."""
     if len(line) > MAX_LINE:
         damage()
         return

@@ -144,10 +144,7 @@ _ENDED = {
 
 
 def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
-    """Return the status of each fact by its id; of a circle the fact changed last holds.
-
-    `places` are those of facts that do not simply hold on what is checked out of the project.
-    """
+    """Return the status of each fact by its id, the last changed in a circle in force; `places` are those known."""
     known = {fact.id: fact for fact in facts}
     after = {
         fact.id: fact.superseded_by

@@ -50,10 +50,7 @@ class StoresAnswer(Value):
 
 
 def find_stores(where: str, home: str) -> list[str]:
-    """Return the stores below a folder, or, for `all`, those that were made, cloned or accepted on this machine.
-
-    Raises NotFoundError if there is no such folder.
-    """
+    """Return the stores below a folder, or for `all` those known on this machine; raises NotFoundError."""
     if where != ALL:
         if not os.path.isdir(where):
             raise NotFoundError(

@@ -22,10 +22,7 @@ _REMEDY = "Name a file or an ^id as 'gitmem search' prints it."
 
 
 class Passage(Value):
-    """Lines of a file, counted from 1, both ends included.
-
-    `commit` holds them if no file of the working tree does; `gone` then says since when and why the file is gone.
-    """
+    """Lines of a file from 1, both ends included; `commit` holds a file that is gone, as `gone` says."""
 
     path: str
     start: int

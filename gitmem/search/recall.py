@@ -98,10 +98,7 @@ def is_handle(text: str) -> bool:
 
 
 def read_memory(store: Store, handle: str) -> Passage:
-    """Return the fullest view of a memory in the working tree or in a day kept from history.
-
-    Raises NotFoundError if there is none.
-    """
+    """Return the fullest view of a memory in the work tree or a day kept from history; raises NotFoundError."""
     from gitmem.search.passages import read_passage
 
     identifier = handle.removeprefix("^")
@@ -137,10 +134,7 @@ class Keyword(Value):
 
 
 def keywords(store: Store, limit: int = MOST_KEYWORDS) -> tuple[list[Keyword], bool]:
-    """Return at most `limit` words of entries and sections, the most frequent first, and whether they are estimated.
-
-    The limit 0 stands for all.
-    """
+    """Return the `limit` (0: all) most frequent words of entries and sections, and whether that is estimated."""
     files = sorted(_files(store), key=lambda path: not path.startswith(f"{FACTS}/"))
     step = max(len(files) / KEYWORD_FILES, 1.0)
     read = [files[int(place * step)] for place in range(int(len(files) / step))]

@@ -19,10 +19,7 @@ _BLANKS = r"\s+"
 
 
 def snippet(text: str, places: list[tuple[int, float]], most: int = LENGTH) -> str:
-    """Return at most `most` characters on one line, cut at words, around the best places.
-
-    `places` are the positions of terms in `text`, with their weights.
-    """
+    """Return `most` characters on one line, cut at words, around the best of weighted `places` of terms."""
     if len(text) <= most:
         clean = re.sub(_BLANKS, " ", text).strip()
         if len(clean) <= most:

@@ -119,10 +119,7 @@ class Units:
         return Unit(start, end, kind, self._headings[index] if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
-        """Return the kind of a unit: HEADING for a section without text below its heading.
-
-        It is decided for the few units that match, not for the thousands that a search cuts.
-        """
+        """Return the kind of a unit that matches: HEADING for a section without text below its heading."""
         start, end, kind = self._spans[index]
         is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
         return HEADING if is_bare else kind
@@ -275,10 +272,7 @@ class Units:
 
 
 class Excerpts(Units):
-    """Lines of a transcript or of an old version of a file, each a unit.
-
-    Of an old version, `commit` is one that has it.
-    """
+    """Lines of a transcript, or of an old version of a file, which `commit` has, each a unit."""
 
     def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "") -> None:
         self.path = path

@@ -51,10 +51,7 @@ class BlamedCode(Value):
 
 
 def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> list[BlamedCode]:
-    """Return lines of a file of the work tree, or of a revision, with the commits that wrote them; all if `last` is 0.
-
-    Raises GitFailedError if there is no such file or line.
-    """
+    """Return lines of a file of the work tree or a revision, all if `last` is 0, with the commits that wrote them."""
     return Blaming(code, path, first, last, revision).lines()
 
 
@@ -224,10 +221,7 @@ _MAX_HUNK = 20_000  # characters that are compared
 
 
 def line_before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
-    """Return path and number, in `line.previous`, of the line that the commit of a line only reformatted.
-
-    None if the commit added the line, or changed more than its form.
-    """
+    """Return path and number, in `line.previous`, of the line that a commit only reformatted, else None."""
     if not line.previous:
         return None
     names = (f"{line.previous}:{line.previous_path}", f"{line.commit}:{line.path}")

@@ -30,10 +30,7 @@ class Cleanup(Value):
 
 
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
-    """Remove old useless episodes and unused bug patterns from the tree, and the links of sessions to them.
-
-    History keeps them, an undo restores them.
-    """
+    """Remove useless old episodes, unused bug patterns, and the links to them, from the tree; history keeps them."""
     cleanup = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (cleanup.episodes or cleanup.patterns):
         return cleanup

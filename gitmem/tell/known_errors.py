@@ -39,10 +39,7 @@ class Experience(Value):
 
 
 def experience(store: Store, pattern: BugPattern) -> list[Experience]:
-    """Return a pattern's parts by author, the user's first.
-
-    Of the user's own part, claims about exchanges that another author brought are left out.
-    """
+    """Return a pattern's parts by author, the user's first, without claims about other authors' exchanges."""
     people = People(store)
     by_author: dict[str, set[tuple[str, str]]] = {}
     for claim in claims(pattern):
@@ -109,10 +106,7 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
 
 
 def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
-    """Return the bug patterns of these headers that are like an error of a command: the user's, then the likeliest.
-
-    Those of another part of the project are left out.
-    """
+    """Return the patterns, of these headers and this part of the project, like an error: the user's first."""
     found = []
     for header in headers:
         score = likeness(signature_of(header), error) if header.key[0] == error.type else 0.0
@@ -203,10 +197,7 @@ def _ran_lately(pending: Pending | None, session: str) -> set[str]:
 
 
 def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what fixed each error, then what fixed it for another author, with the ids of their sources.
-
-    What was shown before and did not help is left out.
-    """
+    """Yield what fixed each error, also for other authors, with its sources, but for what did not help before."""
     useful = counts(store)
     best: dict[tuple[bool, object], Matched] = {}
     for one in matched:

@@ -148,10 +148,7 @@ Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by i
 def measure(
     store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
 ) -> dict[str, Any]:
-    """Return the figures, by group, as the help of `gitmem stats` names them.
-
-    `history` are all commits and `known` all facts, if they have been read.
-    """
+    """Return the figures of `gitmem stats`, by group; `history` and `known` are commits and facts, if read."""
     found = records(store) if history is None else history
     notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()

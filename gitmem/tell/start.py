@@ -274,10 +274,7 @@ def _without_ids(lines: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _entries(body: str, section: Section | None, without: frozenset[str]) -> list[tuple[str, str]]:
-    """Return the entries of a section with their ids, and other lines a user wrote there, with "".
-
-    Entries whose digest is in `without` are left out.
-    """
+    """Return entries of a section but those with digests in `without`, with their ids, and other lines with ""."""
     if section is None:
         return []
     named = ((piece[0], entry_id(piece[0])) for piece in PIECE.finditer(body[section.body : section.end]))

@@ -58,10 +58,7 @@ class ChosenFacts(Value):
 
 
 def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
-    """Return the facts in force, the most useful first.
-
-    `recent` is the end of `memory.md`, whose words say what is being worked on. Once it is `late`, no more is read.
-    """
+    """Return the facts in force, the most useful by the work of `recent` first, read until it is `late`."""
     candidates = choose_headers(store, _candidates, MAX_PARSED, late)
     changes = others_changes(store, look=False)
     if not candidates and not changes:

@@ -34,10 +34,7 @@ _MAX_IDS, _MAX_AT_START = 12, 60
 
 
 class GivenText(Value):
-    """A text that a session was given, or, without tokens, a question without an answer.
-
-    `how` is one of `HOWS`, `ids` are its memories, `ms` the milliseconds that it took.
-    """
+    """A text that a session was given, one of `HOWS`, in `ms`; without tokens a question without an answer."""
 
     at: datetime
     session: str
@@ -115,10 +112,7 @@ def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def note_asked(store: Store, asked: GivenText, text: str) -> None:
-    """Record a question and the text given for it just now; "" if nothing was found.
-
-    Nothing is recorded in a store that came with a project and that the user did not accept.
-    """
+    """Record a question and the text given for it, unless the store is one that the user did not accept."""
     if not store.may_write():
         return
     took = (store.context.clock() - asked.at).total_seconds()

@@ -212,10 +212,7 @@ def _record_paths(store: Store) -> Iterator[str]:
 
 
 def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
-    """Return why each blamed line of a file of the project is so.
-
-    Raises NotFoundError if there is no such file or line in the project's repository.
-    """
+    """Return why each blamed line of a file of the project is so; raises NotFoundError without one."""
     path, first = blaming.path, blaming.first
     written = WrittenLines(store)
     since = written.began

@@ -73,10 +73,7 @@ def ended(tokens: Sequence[Token]) -> list[str]:
 def merge_tokens(
     base: Sequence[Token], first: Sequence[Token], second: Sequence[Token], *, added_is_conflict: bool = False
 ) -> Joined:
-    """Return the base with the changes of both sides; where both add or change, `first` comes first.
-
-    A line that one side removed is gone, even if the other one moved it.
-    """
+    """Return the base with both sides' changes, `first` before; a line that one side removed is gone."""
     sides = (_without_moved(base, first, second), _without_moved(base, second, first))
     matches = [dict(matching([t.key for t in base], [t.key for t in side])) for side in sides]
     edits = [_edits(len(base), len(side), match) for side, match in zip(sides, matches, strict=True)]

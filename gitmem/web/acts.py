@@ -46,10 +46,7 @@ ELSEWHERE = "other."  # before a commit that is one of the other layer
 
 
 class ActResult(Value):
-    """The page to go on with, and what was done; or `ask`: a page that asks whether to do it.
-
-    `commit` has the commits that were made, in their order, between blanks; those of the other layer are marked.
-    """
+    """The page to go on with, what was done, the commits made; or `ask`: a page that asks whether to do it."""
 
     href: str
     commit: str = ""

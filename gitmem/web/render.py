@@ -81,10 +81,7 @@ MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
 def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
-    """Return the template of a page and the values it shows, as its JSON twin has them.
-
-    Raises NotFoundError if there is no such page.
-    """
+    """Return the template of a page and the values it shows, as its JSON twin has; raises NotFoundError."""
     name, slash, item = path.strip("/").partition("/")
     if not slash and name in _LISTS:
         template, show = _LISTS[name]
@@ -157,10 +154,7 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
 
 
 def visible(text: str) -> str:
-    """Return a text with invisible and direction-changing characters written as their code points.
-
-    A joiner stays between symbols, where it makes one picture of several.
-    """
+    """Return a text with invisible and direction-changing characters as code points, but joiners of symbols."""
     if text.isascii() and text.isprintable():
         return text
 
@@ -206,10 +200,7 @@ def _parser() -> MarkdownIt:
 
 
 def export(store: Store, folder: str) -> int:
-    """Write the pages of this store alone into a new or empty folder, for others; return how many.
-
-    Raises RefusedError if the folder holds something.
-    """
+    """Write the pages of this store alone into a new or empty folder, for others; return how many."""
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
     kept, written = PageCache(), 0

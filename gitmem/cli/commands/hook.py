@@ -66,10 +66,7 @@ class Call(Value):
 
 
 class TakenEvent(Value):
-    """A payload that was taken: the host's process, its bytes, as it is and as read.
-
-    It is not `recorded` on a full or read-only disk.
-    """
+    """A payload: the agent's process, its bytes, as sent and as read; `recorded` unless the disk is full."""
 
     owner: int
     data: bytes
@@ -215,10 +212,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
 
 
 def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
-    """Print the memory for a new session with `say`, unless its context still has it.
-
-    `sign` is the key of the line that the host shows to the user, "" if it shows none.
-    """
+    """Print the memory for a new session, unless its context has it; `sign` is the key of the line for the user."""
     from gitmem.project.code import ProjectQuestions
 
     payload, session = event.read, text_of(event.read, "session_id")
@@ -286,10 +280,7 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
 
 
 def _drain(app: App) -> None:
-    """Do the work behind a hook, in a process that outlives the host, within a time limit.
-
-    A drain may be killed at any instruction: the next one does the rest.
-    """
+    """Do the work behind a hook within a time limit; a killed one leaves the rest to the next."""
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it is a session leader already
             os.setsid()

@@ -307,10 +307,7 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
 
 
 def _offered_store(args: Args, app: App, hosts: Sequence[Host]) -> bool:
-    """Offer a user at a terminal to make the missing store of a project; return False if they decline.
-
-    Raises StoreNotFoundError elsewhere.
-    """
+    """Offer at a terminal to make a project's missing store, else raise StoreNotFoundError; False after a no."""
     try:
         _found_store(args, app, hosts)
     except StoreNotFoundError as error:

@@ -46,10 +46,7 @@ def show_episode(store: Store, prefix: str, app: App) -> None:
 
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
-    """Return the episode whose id begins with a text, and its path.
-
-    Raises NotFoundError if there is none, or there are several.
-    """
+    """Return the only episode whose id begins with a text, and its path; raises NotFoundError."""
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
     ids = {*map(id_in, paths)}  # a plain git merge may leave two files of one episode

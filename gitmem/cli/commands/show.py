@@ -222,10 +222,7 @@ def refuse_folder(store: Store, path: str) -> None:
 
 
 def named_path(store: Store, app: App, text: str) -> str:
-    """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
-
-    Raises RefusedError if it leads out of the store, or gitmem would not write a file of this name.
-    """
+    """Return the path in the store for one relative to it or to the current folder in it; raises RefusedError."""
     here = app.path("")
     full = os.path.normpath(os.path.join(here, text))
     inside = _below(store, full)
