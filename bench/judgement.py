@@ -27,7 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from gitmem.config import Config
+from gitmem.config.values import Config
 from gitmem.hosts.registry import find_host, writer
 from gitmem.learn import keep
 from gitmem.learn.check import Reader

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 from gitmem import __version__
 from gitmem.cli.parser import build_parser, own_commands
 from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, sections
-from gitmem.config import Config, rules
+from gitmem.config.read import rules
+from gitmem.config.values import Config
 from gitmem.errors import ExitCode
 from gitmem.hosts import claude_code, gemini
 from gitmem.hosts.edits import SERVER, as_toml, edits_of

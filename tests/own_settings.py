@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitmem.config import personal_folder
+from gitmem.config.read import personal_folder
 from gitmem.platform.machine import Context
 
 

@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.config import (
+from gitmem.config.read import (
     MAX_BYTES,
     MAX_TRACKED_BYTES,
-    Config,
-    SettingOrigin,
-    Untrusted,
     is_harmless,
     load_config,
     parse_value,
@@ -20,6 +17,7 @@ from gitmem.config import (
     read_agreed,
     rules,
 )
+from gitmem.config.values import Config, SettingOrigin, Untrusted
 from gitmem.platform.machine import read_resource
 from gitmem.store.settings import settings
 

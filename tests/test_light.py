@@ -36,7 +36,7 @@ PROGRAMS = {
     ),
     "settings that say nothing are read": (
         (
-            "from gitmem.config import load_config; from gitmem.platform.machine import read_resource; "
+            "from gitmem.config.read import load_config; from gitmem.platform.machine import read_resource; "
             "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')))"
         ),
         {"yaml"},

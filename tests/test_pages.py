@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import rules
+from gitmem.config.read import rules
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [

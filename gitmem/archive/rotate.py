@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 from gitmem.archive.extractive import digest
 from gitmem.archive.summarize import summarize_archive
-from gitmem.config import RotationConfig
+from gitmem.config.values import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, is_timed, summary_path, tail_of

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.protocol import (
     AGENT,
     MOST_BYTES,

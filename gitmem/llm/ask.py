@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.http import Patience
 from gitmem.llm.ledger import Asking, Spent, SpentError, ledger
 from gitmem.llm.protocol import (

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import is_running, namespace, start_time
 from gitmem.store.day_log import DayLog

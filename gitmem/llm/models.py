@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.http import ONCE, Patience, is_private, post_json
 from gitmem.llm.protocol import (
     ANTHROPIC,

@@ -9,7 +9,7 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.config import EmbeddingConfig
+    from gitmem.config.values import EmbeddingConfig
     from gitmem.llm.protocol import Embedder
 
 

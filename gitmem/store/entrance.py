@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 
-from gitmem.config import MAX_BYTES
+from gitmem.config.read import MAX_BYTES
 from gitmem.document.ids import CONFIG, FACTS, FORMAT, ID_FORM, MEMORY, TEMPORARY, fold
 from gitmem.errors import CopyError, RefusedError
 from gitmem.model.fact import parse_fact

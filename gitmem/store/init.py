@@ -10,7 +10,7 @@ import os
 import re
 from enum import Enum
 
-from gitmem.config import read_config
+from gitmem.config.read import read_config
 from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Op, Trailer, op_message

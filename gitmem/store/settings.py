@@ -14,13 +14,11 @@ from difflib import get_close_matches
 
 import yaml
 
-from gitmem.config import (
+from gitmem.config.read import (
     DEFAULT,
     HERE,
     STORES,
     TRUST,
-    Config,
-    Untrusted,
     is_harmless,
     is_inside_store,
     parse_value,
@@ -30,6 +28,7 @@ from gitmem.config import (
     rules,
     value_of,
 )
+from gitmem.config.values import Config, Untrusted
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Op, op_message
 from gitmem.document.plain_header import YamlTextError, flow

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from gitmem.config import read_config
+from gitmem.config.read import read_config
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, disk_errors
 from gitmem.git.layout import STORE_FOLDER

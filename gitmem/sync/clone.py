@@ -12,7 +12,7 @@ import re
 import shutil
 from collections.abc import Mapping
 
-from gitmem.config import personal_folder
+from gitmem.config.read import personal_folder
 from gitmem.document.ids import CONFIG
 from gitmem.errors import (
     GitFailedError,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.agents import AgentModel
 from gitmem.llm.protocol import PROVIDER_OF, Question, fenced
 from tests.e2e.clients import CLIENTS, CODEX_MODEL, in_ci

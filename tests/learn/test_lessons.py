@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import Config
+from gitmem.config.values import Config
 from gitmem.history.undo import undo
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences, mark_stale

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.ledger import Asking, Ledger, Spent, SpentError, day_of
 
 NO_LIMITS = SummaryConfig(seconds_per_day=0, tokens_per_day=0, cents_per_day=0)

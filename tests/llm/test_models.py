@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from gitmem.config import EmbeddingConfig
+from gitmem.config.values import EmbeddingConfig
 from gitmem.llm import models
 from gitmem.llm.http import Patience
 from gitmem.llm.models import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder

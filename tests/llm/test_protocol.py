@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.llm.agents import AgentModel
 from gitmem.llm.ask import make_model
 from gitmem.llm.protocol import (

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.__main__ import trusted
-from gitmem.config import SummaryConfig
+from gitmem.config.values import SummaryConfig
 from gitmem.git.process import Git, clean_environment
 from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.llm.agents import AgentModel

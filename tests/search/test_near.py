@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import EmbeddingConfig
+from gitmem.config.values import EmbeddingConfig
 from gitmem.llm.providers import make_embedder
 from gitmem.platform.machine import install_command
 from gitmem.search.engine import answer

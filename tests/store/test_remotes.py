@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import MAX_BYTES
+from gitmem.config.read import MAX_BYTES
 from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.process import Git
 from gitmem.git.setup import make_root

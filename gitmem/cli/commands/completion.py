@@ -15,7 +15,7 @@ from gitmem.cli.commands.review import waiting
 from gitmem.cli.history_output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands, parse
 from gitmem.cli.table import COMMANDS, FREE, GROUPS, PARTS, unfolded
-from gitmem.config import rules
+from gitmem.config.read import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.history.records import records
 from gitmem.history.sessions import sessions

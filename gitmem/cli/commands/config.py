@@ -7,7 +7,8 @@ import os
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import agreed, table
-from gitmem.config import Untrusted, personal_folder, read_agreed, read_config, shown, value_of
+from gitmem.config.read import personal_folder, read_agreed, read_config, shown, value_of
+from gitmem.config.values import Untrusted
 from gitmem.document.plain_header import flow
 from gitmem.errors import RefusedError, UsageError
 from gitmem.store.settings import Setting, agree, check_key, read_value, set_for_all, set_for_store, settings

@@ -19,7 +19,7 @@ from gitmem.cli.commands.agents import (
     short_path,
 )
 from gitmem.cli.commands.installed import asks_to_use_tools, earlier_sessions, installed_text, list_agents
-from gitmem.config import personal_folder, read_config
+from gitmem.config.read import personal_folder, read_config
 from gitmem.document.ids import CONFIG
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.commands.agents import found_hosts, place_of, short_path
-from gitmem.config import read_config
+from gitmem.config.read import read_config
 from gitmem.errors import GitmemError
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, Scope

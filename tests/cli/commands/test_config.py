@@ -1,6 +1,6 @@
 import pytest
 
-from gitmem.config import personal_folder
+from gitmem.config.read import personal_folder
 from gitmem.errors import ExitCode
 from gitmem.git.locking import writing_alone
 

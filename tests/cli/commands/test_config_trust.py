@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.config import rules
+from gitmem.config.read import rules
 from gitmem.platform.machine import Context, now
 from tests.command_line import Ran, Runner
 from tests.conftest import RunsGit
