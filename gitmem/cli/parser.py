@@ -112,13 +112,14 @@ class Parser(argparse.ArgumentParser):
         return same if same in known else nearest(match[1], known) if match else ""
 
 
-_SAME_OPTIONS = {"--kind": "--type", "--type": "--kind"}
+_SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n"}
 _TOO_MANY = {
     **dict.fromkeys(("gitmem install", "gitmem uninstall"), "One agent a call, or --all for those on this machine. "),
     "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire ID'. ",
 }
-# Types of memories, as issue trackers and commit conventions call them.
+# Types of memories, as issue trackers and commit conventions call them, and acts, as shells do.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}
+_SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire") | {"ls": "list", "new": "add", "update": "edit"}
 
 
 def _near_choice(message: str) -> str:
@@ -253,13 +254,14 @@ def parse(argv: Sequence[str]) -> Args:
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
             raise UsageError(f"There is no command {word!r}.", f"To get a newer gitmem: {install_command()}")
-        near = _MEANT.get(word) or nearest(word, COMMANDS)
+        part = next((words for words in sections() if words.endswith(f" {word}")), "")  # "edit" of "facts edit"
+        near = _MEANT.get(word) or part or nearest(word, COMMANDS)
         hint = f"Did you mean 'gitmem {near}'? " if near else ""
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     place = command_place(argv)
-    if place is not None and [*argv[place : place + 2]] == ["config", "set"]:
+    if place is not None and [*argv[place : place + 2]] in (["config", "set"], ["config", "get"]):
         said = " ".join(map(shlex.quote, argv[place + 2 :])) or "KEY VALUE"
-        raise UsageError("'gitmem config' takes no 'set'.", f"Try: gitmem config {said}")
+        raise UsageError(f"'gitmem config' takes no '{argv[place + 1]}'.", f"Try: gitmem config {said}")
     part = " ".join(argv[place : place + 2]) if place is not None else ""
     parser = build_parser([] if word is None else [word], part if part in sections() else "")
     args = parser.parse_args(_with_usual(argv), Args())

@@ -32,6 +32,11 @@ TYPED = {
     "forget uv": "gitmem forget purge TEXT",
     "search x --type decision": "'WORDS type:decision'",
     "facts edit x --text y": "'gitmem facts edit --help'",
+    "retire x": "'gitmem facts retire'",
+    "facts rm x": "'retire'",
+    "facts ls": "'list'",
+    "log --limit 3": "'-n'",
+    "config get review.approve": "gitmem config review.approve",
 }
 
 
