@@ -61,7 +61,7 @@ _Stated = tuple[str, FactKind]  # a claim in the model's words, and its kind
 _SHORTEST, _LONGEST = 12, 400  # characters of a statement
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
-_SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
+_SENTENCE, _TOPIC, _UNTIL, _LITERAL = 400, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 
@@ -221,7 +221,7 @@ class Reader:
         text = as_written(f"{subject}: {part}" if subject else part)
         if before and not (subject or words_of(part) & words_of(before)):
             text = said_instead(text, before)
-        return self._text(text, _LONGEST) if _is_statement(text) else ""
+        return self._text(text, _LONGEST) if _is_statement(text) and "?" not in text else ""
 
     def _says_again(self, name: str, statement: str) -> bool:
         """Return whether a known fact says what a statement says, as far as words show it."""

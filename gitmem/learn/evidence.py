@@ -12,7 +12,7 @@ from functools import partial
 from itertools import takewhile
 
 from gitmem.document.message import one_line
-from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
+from gitmem.learn.question import AGENT, CHANGED, FIXED, RAN, TOOL, USER, SaidPart
 from gitmem.model.similarity import OWN_WORDS, denies, is_echo, is_negated, part_of, points_of, share, words_of
 from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
@@ -79,7 +79,7 @@ class SaidRecord:
         self.user = " ".join(part.own for part in self._parts if part.part.who == USER)
         self.own = " ".join(part.own for part in self._parts if part.part.who != TOOL)
         self.whole = " ".join(part.text for part in self._parts)
-        done = (part.text for part in self._parts if part.part.text.startswith((FIXED, CHANGED)))
+        done = (part.text for part in self._parts if part.part.text.startswith((FIXED, CHANGED, RAN)))
         self.done = " ".join((self.own, *done))
 
     def own_of(self, request: int) -> str:
@@ -142,7 +142,8 @@ class _Outputs:
 
     def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
         self._are_known = heard is not None
-        stream = heard or [Heard(part.who, part.text) for part in window if part.who != USER]
+        said = (part for part in window if part.who != USER and not part.text.startswith(RAN))  # no output
+        stream = heard or [Heard(part.who, part.text) for part in said]
         self._said: list[tuple[str, int]] = []  # words of the agent, and how many lines came before
         self._lines: list[str] = []
         size = 0

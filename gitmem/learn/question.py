@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.llm.protocol import Question, Size
+from gitmem.model.command import only_reads
 from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.outcome import Outcome, verdict_of
@@ -27,6 +28,7 @@ PURPOSE = "session"
 USER, AGENT, TOOL = "USER", "AGENT", "TOOL"
 CUT = "[…]"  # stands for the middle of a text that is left out
 FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
+RAN = "RAN"  # begins the part of a tool with the last commands that worked and did more than read
 CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
 LASTS = "yes"  # of a fact: more than the task at hand depends on it
 KINDS = {
@@ -45,6 +47,7 @@ _MOST_WINDOWS = 6
 _MID, _ERROR, _COMMAND, _FIX = 600, 500, 300, 600  # characters of other texts
 _MOST_FAILURES = 6  # of a request
 _MOST_FILES = 12
+_MOST_RUNS, _RUN = 5, 160  # commands of a request, characters of each
 _MOST_CONCEPTS = 15
 _MOST_PAIRS = 6
 _LINE_START = 40  # bytes of a known fact's name, date and kind
@@ -182,6 +185,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
     for number, turn in enumerate(turns, 1):
         said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
+        tools += [*_ran(turn)]
         tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
         tools += ["INTERRUPTED by USER"] if turn.interrupted else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
@@ -208,6 +212,15 @@ def _failed(turn: Turn) -> Iterator[str]:
         if failure.fixed_by:
             done = _clipped(failure.meanwhile, _FIX) or "nothing that was seen"
             yield f"{FIXED} {done}\nTHEN WORKED `{_clipped(failure.fixed_by, _COMMAND)}`"
+
+
+def _ran(turn: Turn) -> Iterator[str]:
+    """Yield one line of the last commands of a turn that worked and did more than read."""
+    fixes = {failure.fixed_by for failure in turn.failures}
+    worked = (run.command for run in turn.runs if not run.failed and run.command not in fixes)
+    acted = [*dict.fromkeys(command for command in worked if not only_reads(command))]
+    if acted:
+        yield f"{RAN} {', '.join(f'`{_clipped(command, _RUN)}`' for command in acted[-_MOST_RUNS:])}"
 
 
 def _clipped(text: str, most: int) -> str:
