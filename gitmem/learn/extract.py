@@ -15,7 +15,7 @@ from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind
 from gitmem.model.similarity import SAID, repeats
 from gitmem.model.turns import Turn, is_restated
-from gitmem.model.words import human_text, own_statements, states
+from gitmem.model.words import human_text, states
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.values import Value
 
@@ -83,7 +83,7 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 def facts_of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[FoundFact]:
     """Yield the facts that the user states in a turn: in its prompt, and wherever else they spoke."""
     spoken = (human_text(turn.prompt), *(words.text for words in turn.words if states(words)))
-    for said in (said for text in spoken for said in statements_of(own_statements(text))):
+    for said in (said for text in spoken for said in statements_of(text)):
         text, scope = as_statement(said.text), (turn.scope,) if turn.scope else ()
         yield FoundFact(said.kind, text, SAID, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from gitmem.model.fact import FactKind
+from gitmem.model.words import own_statements
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
 from gitmem.text.words import languages, matcher, phrases
 from gitmem.values import Value
@@ -38,22 +39,13 @@ _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|[\u201c\u300c\u2018][^\u201d\u300d\u2019\n]{1,300}[\u201d\u300d\u2019]"
     r"|[\u201e\u201a][^\u201c\u201d\u2018\n]{1,300}[\u201c\u201d\u2018]|\u00ab[^\u00bb\n]{1,300}\u00bb|\u300e[^\u300f\n]{1,300}\u300f"
 )
-# A quotation with the end of a sentence in it, which would hide its second one.
-_PAIRS = ('""', "\u201c\u201d", "\u201e\u201c", "\u300c\u300d", "\u300e\u300f", "\u00ab\u00bb")
-_QUOTED_SENTENCES = re.compile(
-    "|".join(rf"{pair[0]}(?=[^{pair[1]}]{{0,600}}[.!?\u3002] )[^{pair[1]}]{{1,600}}{pair[1]}" for pair in _PAIRS)
-)
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
-# A line from which on a message is not the user's own: a heading, a fence, a quotation, a table, a diff, what a program
-# or a chat wrote, the head of a mail.
+# A line from which on a message is not the user's own: a heading, a diff, what a program or a chat wrote, the head of a
+# mail. What `own_statements` takes for printed is gone by then.
 _FOREIGN = re.compile(
-    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-  \S|```|~~~|>|\||[\u2500-\u257f]|@@|\+\+\+ |--- "
-    r"|diff --git|Traceback |at \S+ ?\(|\$ "
-    r"|[A-Z]\w{0,60}(?:Error|Exception|Warning): "
-    r"|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
-    r"|(?:error|fatal|FATAL|ERROR|WARN|INFO|DEBUG)\b[\[:( ]|\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|\[?[0-9]{1,2}:[0-9]{2}"
+    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-  \S|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)|\[?[0-9]{1,2}:[0-9]{2}"
     r"|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}|@?[A-Z][a-z]{1,20}: )"
 )
 # A first line that points to what follows: somebody else's text.
@@ -78,7 +70,7 @@ class Statement(Value):
 
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
-    own, found = own_words(unicodedata.normalize("NFC", prompt)), list[Statement]()
+    own, found = own_words(own_statements(unicodedata.normalize("NFC", prompt))), list[Statement]()
     said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
     for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
@@ -106,7 +98,7 @@ def own_words(prompt: str) -> str:
     asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # what stands before it
     if asks_about or any(phrases("task").search(line.strip()) for line in lines):
         return ""
-    own = [*map(_without_text, _QUOTED_SENTENCES.sub("\u2026", "\n".join(lines[:end])).split("\n"))]
+    own = [*map(_without_text, lines[:end])]
     gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
     points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
     if points and own[0].rstrip().endswith(_ENDS_AT_TEXT):

@@ -75,7 +75,8 @@ class Failure(Value):
 
     `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what fixed it,
     if the command then worked. `again` says that it failed once more instead.
-    `explained` is the answer's sentence about its fix, `fixed_at` the time of `fixed_by`, None if that is unknown.
+    `explained` is what the log that it was read back from says of its fix, `fixed_at` the time of `fixed_by`, None if
+    that is unknown.
     """
 
     at: datetime

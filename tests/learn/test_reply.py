@@ -1,6 +1,7 @@
 """Claims of a model pass only with evidence: quoted words, of the right author, about the right subject."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from gitmem.learn.check import Reader
 from gitmem.learn.evidence import Heard
 from gitmem.learn.question import (
     AGENT,
+    SCHEMA,
     TOOL,
     USER,
     Keep,
@@ -22,10 +24,12 @@ from gitmem.learn.question import (
 )
 from gitmem.learn.reply import Judged
 from gitmem.learn.statements import as_written
-from gitmem.llm.protocol import Size
+from gitmem.llm.protocol import Size, parse_reply
+from gitmem.model.concept import Concept
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.words import UserWords, WordKind
+from gitmem.platform.machine import read_resource
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RECORD = (
@@ -582,3 +586,16 @@ def test_what_the_user_says_is_a_rule_even_if_a_file_says_it_too():
     record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "I renamed the columns."))
     fact = FACT | {"kind": "rule", "statement": rule, "quote": rule, "reason": ""}
     assert len(read(fact, record=record, heard=(Heard(TOOL, rule),)).facts) == 1
+
+
+def test_the_example_of_the_instructions_passes_its_own_checks():
+    material, _, answer = read_resource("templates", "prompts", "session.md").decode().partition("\nAnswer:\n")
+    lines = re.findall(r"(?ms)^\[(\d)\] ([A-Z]+): (.*?)(?=^\[\d\] |\Z)", material.partition("\nRECORD\n")[2])
+    record = [SaidPart(int(request), who, text.strip()) for request, who, text in lines]
+    told = dict(re.findall(r"^F\d \(\S+\) (\w+): (.*)$", material, re.MULTILINE))
+    facts = tuple(make_fact(FactKind(kind), text, AT) for kind, text in told.items())
+    topic = Concept("", "k1", "exporter", "", "", (), (), (), ())
+    judged = Reader(record, KnownMemory(facts, (topic,)), {}).read(parse_reply(answer, SCHEMA))
+    assert [claim.replaces for claim in judged.facts] == [("F1",), (), ()]
+    assert [ending.known for ending in judged.endings] == ["F2"]
+    assert (len(judged.fixes), len(judged.requests), judged.refused) == (1, 3, {})
