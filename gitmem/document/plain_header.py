@@ -80,7 +80,9 @@ def flow(value: object) -> str:
         is_bare = _compiled(_BARE).fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
         return value if is_bare else _quoted(value)
     if isinstance(value, float):
-        return _float(value)
+        text = repr(value).replace("inf", ".inf").replace("nan", ".nan")
+        # YAML 1.1 takes `1e+16` for a word.
+        return text.replace("e", ".0e") if "e" in text and "." not in text else text
     if isinstance(value, date):
         return value.isoformat()
     return json.dumps(value)  # null, true, false, whole numbers
@@ -92,12 +94,6 @@ def _quoted(text: str) -> str:
     if quoted.isprintable():  # no character that needs it
         return quoted
     return re.sub(_NEEDS_ESCAPE, lambda match: f"\\u{ord(match[0]):04x}", quoted)
-
-
-def _float(value: float) -> str:
-    text = repr(value).replace("inf", ".inf").replace("nan", ".nan")
-    # YAML 1.1 takes `1e+16` for a word.
-    return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
 def plain_mapping(header: str) -> dict[str, object] | None:

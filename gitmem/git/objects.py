@@ -108,7 +108,8 @@ class Objects:
         try:
             talk.send("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
             for _ in names:
-                info = _info(talk.line())
+                match = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", talk.line())
+                info = None if match is None else Info(match[1].decode(), match[2].decode(), int(match[3]))
                 answers.append((info, talk.data(_bounded(info, most)) if info and command == "contents" else None))
         except BaseException:  # an interrupt, too: nobody may read the rest of the answer
             self._talk = None
@@ -121,11 +122,6 @@ def read_objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
     """Yield the contents of objects by a git of its own. Raises as `Objects.existing`."""
     with Objects(git) as objects:
         yield from objects.existing(oids)
-
-
-def _info(line: bytes) -> Info | None:
-    match = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
-    return None if match is None else Info(match[1].decode(), match[2].decode(), int(match[3]))
 
 
 class TooLargeError(GitFailedError):

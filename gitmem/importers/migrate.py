@@ -134,7 +134,8 @@ def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_
 
     def plan(transaction: Transaction) -> None:
         nonlocal after
-        known = brought_before(store)
+        commits = commits_with(store.repository, {Trailer.MIGRATED.value: ""}, undone=False)
+        known = {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
         bringing = _Bringing(transaction, store, done.session, not dry_run)
         brought, left, there = [*done.brought], [*done.left], done.there  # afresh: a plan may run again
         for item in items:
@@ -177,12 +178,6 @@ def _make_exchanges(store: Store, item: TranscriptItem, host: str) -> bool:
     # Which tools ran is not shown, and without one a short answer would count as small talk.
     turns = [turn._replace(tools=1) for turn in l1_turns(item.lines, item.session, host)]
     return save_exchanges(store, item.session, host, turns) is not None
-
-
-def brought_before(store: Store) -> set[str]:
-    """Return the keys of items that were migrated and not undone."""
-    commits = commits_with(store.repository, {Trailer.MIGRATED.value: ""}, undone=False)
-    return {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
 
 
 class _Bringing(Value):

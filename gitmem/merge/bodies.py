@@ -115,7 +115,9 @@ def _take_apart(text: str) -> _Body:
         key = (level, title.casefold(), 0)
         while key in parts:
             key = (*key[:2], key[2] + 1)
-        stop = _end_of_words(text, start, end)
+        content = text[start:end].rstrip(_BLANK)
+        newline = text.find("\n", start + len(content), end)
+        stop = end if newline < 0 else newline + 1
         tokens: list[Token] = []
         at = start
         while found and found[0].start < end:
@@ -130,13 +132,6 @@ def _take_apart(text: str) -> _Body:
         tokens += lines(text[at:stop])
         parts[key] = _Part(heading, title, tokens, text[stop:end], end == len(text))
     return _Body(parts, entries, places)
-
-
-def _end_of_words(text: str, start: int, end: int) -> int:
-    """Return the start of the blank lines at the end of a section, not counting the first below a heading."""
-    content = text[start:end].rstrip(_BLANK)
-    newline = text.find("\n", start + len(content), end)
-    return end if newline < 0 else newline + 1
 
 
 def _token(identifier: str, text: str, time: str) -> Token:

@@ -54,7 +54,10 @@ def attempt(
     Notices of repairs are added to `repaired`: they hold even if the attempt fails. Raises TipMovedError or
     TipLockedError if another git command moved or locked the branch; nothing was committed.
     """
-    _check_purge(store)
+    # Doors finish a purge that was interrupted where they open a store.
+    if os.path.exists(os.path.join(store.private, PURGING)):
+        why = " ".join(store.notices) or "The next gitmem command finishes it."
+        raise UnfinishedPurgeError("A purge of this store was interrupted.", why)
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer, store.files.look(tip) as look:
@@ -91,13 +94,6 @@ def _create_branch(store: Store, branch: str) -> str:
     if tip is None:
         raise TipMovedError
     return tip
-
-
-def _check_purge(store: Store) -> None:
-    """Raise UnfinishedPurgeError if a purge was interrupted: doors finish it where they open a store."""
-    if os.path.exists(os.path.join(store.private, PURGING)):
-        why = " ".join(store.notices) or "The next gitmem command finishes it."
-        raise UnfinishedPurgeError("A purge of this store was interrupted.", why)
 
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:

@@ -145,7 +145,9 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
         return ""
 
     now, pending = store.context.clock(), glance(store)
-    ran = _ran_lately(pending, session)
+    # What worked in the present turn, as far as hooks brought it, in the words in which fixes are shown.
+    turns = [turn for turn in pending.turns if turn.session == session] if pending else []
+    ran = {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
     matched = [one for one in match(store, output, command) if not (one.solution and one.solution.text in ran)]
     told = [*fixes_of(store, matched)] or [*_sights_of(store, matched)]
     known = known_to(store.private, session, now)
@@ -188,12 +190,6 @@ def _another_way(
 
 def _nth(number: int) -> str:
     return "third" if number == _AGAIN else f"{number}th"
-
-
-def _ran_lately(pending: Pending | None, session: str) -> set[str]:
-    """Return the commands that worked in a session's present turn, as far as hooks brought them, as they are shown."""
-    turns = [turn for turn in pending.turns if turn.session == session] if pending else []
-    return {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
 
 
 def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
