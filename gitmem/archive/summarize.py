@@ -217,7 +217,7 @@ def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tup
         dollars.append(asked.dollars)
         if asked.value is None:
             break
-    priced = [one for one in dollars if one is not None]
+    priced = [dollar for dollar in dollars if dollar is not None]
     return replace(asked, dollars=sum(priced) if len(priced) == len(dollars) else None), len(dollars)
 
 

@@ -120,7 +120,7 @@ def _cut(summary: Summary, limit: int) -> Summary:
     def sessions(theme: Theme) -> tuple[str, ...]:
         return tuple(filter(None, (_line(session, MAX_MARK) for session in theme.sessions[:MAX_SESSIONS])))
 
-    themes = (one._replace(sessions=sessions(one)) for one in _cut_items(summary.themes, limit) if one.name)
+    themes = (item._replace(sessions=sessions(item)) for item in _cut_items(summary.themes, limit) if item.name)
     issues = (issue for issue in _cut_items(summary.issues, limit) if issue.issue)
     return Summary(
         archive=_line(summary.archive, MAX_TEXT),

@@ -95,7 +95,7 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = ""
     from gitmem.text.sentences import count
     from gitmem.text.words import estimate_tokens
 
-    kinds = [one[0] for one in {*ids} if is_fact_id(one)]
+    kinds = [identifier[0] for identifier in {*ids} if is_fact_id(identifier)]
     found = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
     rest = len(kinds) - sum(found.values())
     found["other fact" if any(found.values()) else "fact"] = rest

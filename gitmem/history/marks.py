@@ -94,7 +94,7 @@ def sources_of(store: Store, path: str) -> Sequence[Entry]:
     """Return the entries that an archive's summary, with or without a line behind its path, was made of."""
     archive = summarized(path.partition(":")[0])
     data = store.read(archive) if archive else None
-    return [one.entry for one in find_entries(data.decode("utf-8", "replace"))] if data else ()
+    return [entry.entry for entry in find_entries(data.decode("utf-8", "replace"))] if data else ()
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:

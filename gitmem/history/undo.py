@@ -55,7 +55,7 @@ def without_exchanges(path: str, data: bytes, gone: Collection[str]) -> Changes:
 
 def _episode(path: str, data: bytes, gone: Collection[str]) -> Changes:
     episode = parse_episode(data, path)
-    left = tuple(one for one in episode.exchanges if one not in gone) if episode else ()
+    left = tuple(exchange for exchange in episode.exchanges if exchange not in gone) if episode else ()
     if episode is None or left == episode.exchanges:
         return {}
     if not left:
@@ -78,7 +78,7 @@ def _episode(path: str, data: bytes, gone: Collection[str]) -> Changes:
 
 def _concept(path: str, data: bytes, gone: Collection[str]) -> Changes:
     concept = parse_concept(data, path)
-    left = tuple(one for one in concept.exchanges if one not in gone) if concept else ()
+    left = tuple(exchange for exchange in concept.exchanges if exchange not in gone) if concept else ()
     if concept is None or left == concept.exchanges:
         return {}
     if not left:
@@ -96,7 +96,7 @@ def _pattern(path: str, data: bytes, gone: Collection[str]) -> Changes:
 
 def _fact(path: str, data: bytes, gone: Collection[str]) -> Changes:
     fact = parse_changeable(data, path)
-    left = tuple(one for one in fact.sources if one not in gone) if fact else ()
+    left = tuple(source for source in fact.sources if source not in gone) if fact else ()
     if fact is None or left == fact.sources:
         return {}
     is_learned = fact.origin.get("exchange") in gone and "tool" not in fact.origin and fact.confidence != CONFIRMED

@@ -75,7 +75,9 @@ def _of_cargo(text: str) -> _Declared:
     given = tomllib.loads(text)
     programs = given.get("bin")
     listed_programs = programs if isinstance(programs, list) else []
-    return _Declared(_names(given.get("dependencies")), _names([_at(one).get("name") for one in listed_programs]))
+    return _Declared(
+        _names(given.get("dependencies")), _names([_at(program).get("name") for program in listed_programs])
+    )
 
 
 def _of_go(text: str) -> _Declared:

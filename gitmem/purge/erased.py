@@ -113,7 +113,7 @@ def _brought(
         commit_id, is_md = first[change.new], change.path.endswith(b".md")
         lines = set() if change.path.endswith(b".jsonl") else _lines(data) - _lines(before) - others
         text = data.decode("utf-8", "replace") if is_md else ""
-        entries = {one.entry.id: text[one.start : one.end] for one in find_entries(text)}
+        entries = {entry.entry.id: text[entry.start : entry.end] for entry in find_entries(text)}
         if commit_id in theirs:
             ids |= entries.keys() - seen
             (texts if theirs[commit_id] else of_session).update(lines)

@@ -236,7 +236,7 @@ def _without_queued(transaction: Transaction, changes: dict[str, bytes | None], 
     for exchange in queued:
         place = find_by_digest(body, tail_of(exchange))
         fields = split_fields(place.entry.text) if place else Fields()
-        kept = tuple(one for one in fields.words if _plain(one) != _plain(_addition(turn.prompt)))
+        kept = tuple(word for word in fields.words if _plain(word) != _plain(_addition(turn.prompt)))
         if place and kept != fields.words:
             text = clean_text(render_fields(fields._replace(words=kept)))
             body = replace_entry(body, place, place.entry._replace(text=text), document.newline)

@@ -155,14 +155,14 @@ def settle_hypothesis(
     Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids. Raises
     NotFoundError if there is no hypothesis of this name.
     """
-    hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
+    hypothesis = next((known for known in memory.hypotheses if known.id == name), None)
     if hypothesis is None:
         raise NotFoundError(f"There is no hypothesis {name}.", lists)
     changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if sure is None else sure)
     decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
     if not decided and status is not HypothesisStatus.REJECTED:
         return _with(memory, changed)
-    memory = memory._replace(hypotheses=tuple(one for one in memory.hypotheses if one is not hypothesis))
+    memory = memory._replace(hypotheses=tuple(known for known in memory.hypotheses if known is not hypothesis))
     for one in memory.hypotheses:
         if name in one.conflicts:
             rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))

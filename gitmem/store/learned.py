@@ -59,7 +59,7 @@ def last_episode(store: Store, session: str) -> Episode | None:
             ids = [episode_id(session, exchange.id) for exchange in reversed(exchanges)]
             later = [other for other in _months(store, FOLDER) if other >= month]
             known = {id_in(path): path for other in later for path in _episodes_in(store, other)}
-            return next((read_episode(store, known[one]) for one in ids if one in known), None)
+            return next((read_episode(store, known[identifier]) for identifier in ids if identifier in known), None)
     return None
 
 

@@ -81,9 +81,9 @@ def propose(
     chosen = sorted(path for path in ours if theirs.get(path) != ours[path])
     if ids:
         by_id = {match["id"]: path for path in ours if (match := FACT_PATH.fullmatch(path))}
-        if unknown := next((one for one in ids if one not in by_id), ""):
+        if unknown := next((identifier for identifier in ids if identifier not in by_id), ""):
             raise NotFoundError(f"There is no fact {unknown!r}.", "'gitmem facts list' lists them.")
-        chosen = sorted({by_id[one] for one in ids} & set(chosen))
+        chosen = sorted({by_id[identifier] for identifier in ids} & set(chosen))
     if not chosen:
         raise NotFoundError(f"{remote.called} has these facts already.", "'gitmem facts add' makes a new one.")
     contents = dict(zip(chosen, store.repository.blobs([ours[path][1] for path in chosen]), strict=True))

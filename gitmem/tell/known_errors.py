@@ -157,7 +157,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     lines += _another_way(store, session, errors, pending)
     if not lines and told:
         return ""
-    ids = tuple(dict.fromkeys(one for _, ids in new for one in ids))
+    ids = tuple(dict.fromkeys(identifier for _, ids in new for identifier in ids))
     note_asked(store, GivenText(now, session, ERROR, ids), "\n".join(lines))
     return "\n".join(lines)
 

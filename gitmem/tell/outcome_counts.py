@@ -77,7 +77,12 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     """Record how many errors a finished session fixed of those whose fix it was shown; a second call adds nothing."""
     notes = read_notes(store.private)
-    told = {one for given in notes.given if given.session == session and given.how == ERROR for one in given.ids}
+    told = {
+        identifier
+        for given in notes.given
+        if given.session == session and given.how == ERROR
+        for identifier in given.ids
+    }
     told = {one for one in told if one.startswith(LETTER)}
     if not (told and turns):
         return

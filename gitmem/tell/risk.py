@@ -19,7 +19,7 @@ def is_risky(text: str) -> bool:
     import unicodedata  # late, as few errors are known by others
 
     letters = unicodedata.normalize("NFKC", text)
-    letters = "".join(one for one in letters if unicodedata.category(one) != "Cf" and one not in "\\'\"`^")
+    letters = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf" and letter not in "\\'\"`^")
     return re.search(_RISKY, letters) is not None
 
 

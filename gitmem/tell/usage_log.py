@@ -140,7 +140,7 @@ class Count(Value):
 
 def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
     """Return the mean usefulness of a memory and of those it was learned from, as far as they were shown."""
-    known = [told[one].usefulness for one in ids if one in told]
+    known = [told[identifier].usefulness for identifier in ids if identifier in told]
     return sum(known) / len(known) if known else BEGINS
 
 

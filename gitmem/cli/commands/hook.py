@@ -266,7 +266,7 @@ def _start_text(
     text = start_text(store, shown)
     if late() or not found:
         _log(app, f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only")
-    return text, tuple(one for part in shown for one in part.ids)
+    return text, tuple(identifier for part in shown for identifier in part.ids)
 
 
 def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload: dict[str, object]) -> None:
