@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from gitmem import __version__
 from gitmem.cli.app import App, not_printed, real_app
@@ -48,11 +49,8 @@ def _run(argv: Sequence[str], app: App) -> int:
             return int(runner(args.command)(args, app._replace(pages=not args.no_pager, args=args)) or ExitCode.OK)
         except HelpAskedError as asked:
             app._replace(pages="--no-pager" not in argv).write(str(asked))
-            if not argv:
-                from gitmem.cli.next_step import next_step
-
-                if step := next_step(app):
-                    app.say(f"\n{step}")
+            if not argv and (step := _next_step(app)):
+                app.say(f"\n{step}")
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -61,6 +59,32 @@ def _run(argv: Sequence[str], app: App) -> int:
     except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
         return _report(error, app, args, as_json=getattr(args, "json", "--json" in argv))
     return ExitCode.OK
+
+
+def _next_step(app: App) -> str:
+    """Return the one step that a user should take next in the current folder; "" where gitmem has nothing to do."""
+    from gitmem.hosts.script import project_top, recorded_agents
+    from gitmem.store.heard import heard_since_install
+    from gitmem.store.locate import find_project, find_store
+    from gitmem.store.store import Store
+
+    try:
+        root = find_store(app.cwd, app.home())
+        if root is None:
+            is_project = find_project(app.cwd, app.home()).common_dir is not None
+            return "Next: 'gitmem init' makes a memory for this project." if is_project else ""
+        store = Store(root, app.context())
+        if not store.may_write():
+            return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
+        heard = partial(heard_since_install, store.private, app.home())
+        agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, heard)
+    except GitmemError as error:
+        return error.sentences
+    if off:
+        return f"Next: {off[0]}"
+    if not agents:
+        return "Next: run 'gitmem install' to start recording."
+    return "Sessions are recorded: 'gitmem status' says what, 'gitmem search WORDS' finds what was said."
 
 
 def _complete(app: App) -> None:

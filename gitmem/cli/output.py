@@ -6,12 +6,20 @@ screen.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from datetime import datetime
 
+from gitmem.archive.rotate import RotatedFile
 from gitmem.cli.app import App
+from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
+from gitmem.history.origin import BlamedLine, EntryFound
+from gitmem.history.records import CommitRecord, Difference
+from gitmem.platform.machine import UTC
 from gitmem.store.findings import Finding
-from gitmem.text.terminal import cells, padded, plain
+from gitmem.store.store import Store
+from gitmem.text.terminal import cells, clipped, fields, padded, plain
 
 
 def agreed(
@@ -97,3 +105,140 @@ def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
         if finding.remedy:
             lines.append(f"{'':<21}> {plain(finding.remedy)}")
     return lines
+
+
+SHORT = 10  # characters of an object id
+MINUTES = "%Y-%m-%d %H:%M"
+
+
+def commit_value(record: CommitRecord) -> dict[str, object]:
+    """Return a commit for JSON."""
+    return fields(
+        record, "commit parents date committed author email subject op type session host machine entries archive"
+    )
+
+
+def commit_line(record: CommitRecord, app: App, store: Store) -> str:
+    """Return a commit as one line, with another author's name, on a terminal no longer than that is wide."""
+    line = plain(f"{record.commit[:SHORT]} {record.date:{MINUTES}} {_whose(record, store)}  {record.subject}")
+    screen = app.screen(app.out)
+    return clipped(line, screen.columns) if screen and screen.columns else line
+
+
+def commit_block(record: CommitRecord) -> str:
+    """Return a commit as a paragraph: a line for each known value, and the subject."""
+    facts = (
+        ("date", f"{record.date:%Y-%m-%d %H:%M:%S %z}"),
+        ("op", " ".join(filter(None, (record.op, record.type)))),
+        ("session", record.session),
+        ("host", record.host),
+        ("machine", record.machine),
+        ("author", f"{record.author} <{record.email}>"),
+        ("entry", ", ".join(f"^{entry}" for entry in record.entries)),
+        ("archive", record.archive),
+    )
+    lines = [f"commit {record.commit}", *(f"{name + ':':<9}{value}" for name, value in facts if value)]
+    return plain("\n".join(lines)) + f"\n\n    {plain(record.subject)}\n"
+
+
+def difference_value(changed: Difference) -> dict[str, object]:
+    """Return a difference for JSON."""
+    files = [
+        {"path": change.path, "change": "added" if change.old is None else "modified" if change.new else "removed"}
+        for change in changed.changes
+    ]
+    return {"from": changed.old, "to": changed.new, "files": files, "diff": changed.text.decode("utf-8", "replace")}
+
+
+def entry_value(found: EntryFound) -> dict[str, object]:
+    """Return an entry for JSON."""
+    return {
+        **fields(found.entry, "id time label tags text"),
+        "places": [fields(place, "path line") for place in found.places],
+        "origin": commit_value(found.origin) if found.origin else None,
+    }
+
+
+def place_lines(found: EntryFound) -> list[str]:
+    """Return the places of an entry and the user who saved it, as lines."""
+    lines = [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file, only history"]
+    if found.origin:
+        lines += [f"saved   {found.origin.date:{MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
+    return lines
+
+
+def blame_value(path: str, lines: Sequence[BlamedLine]) -> dict[str, object]:
+    """Return blamed lines for JSON."""
+    origins = [commit_value(line.origin) if line.origin else None for line in lines]
+    listed = zip(lines, origins, strict=True)
+    return {
+        "path": path,
+        "lines": [{"line": line.number, "text": line.text, "origin": origin} for line, origin in listed],
+    }
+
+
+def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
+    """Return blamed lines in columns: date, author or host and session, commit, number, line."""
+    rows = [
+        (f"{line.origin.date:{MINUTES}}", _whose(line.origin, store), line.origin.commit[:SHORT], line)
+        if line.origin
+        else ("", "not committed yet", "", line)
+        for line in lines
+    ]
+    width = max((len(who) for _, who, _, _ in rows), default=0)
+    digits = len(str(lines[-1].number)) if lines else 0
+    return "\n".join(
+        f"{date:<16}  {plain(who):<{width}}  {commit:<{SHORT}}  {line.number:>{digits}}  {plain(line.text)}".rstrip()
+        for date, who, commit, line in rows
+    )
+
+
+def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
+    """Return the rotations in the shape of `memory-index.json`."""
+    return {
+        "version": 1,
+        "current": MEMORY,
+        "rotatedFiles": [
+            {
+                "file": os.path.basename(item.path),
+                "rotatedAt": _utc(item.rotated_at),
+                **fields(item, "tokens bytes=size lines"),
+                "dateRange": dict(zip(("first", "last"), item.days or (None, None), strict=True)),
+                "summary": os.path.basename(item.summary),
+                "summaryGenerated": item.summarized,
+            }
+            for item in found
+            if item.present
+        ],
+        "stats": {"totalRotations": len(found), "lastRotation": _utc(found[-1].rotated_at) if found else None},
+    }
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def index_table(found: Sequence[RotatedFile]) -> str:
+    """Return the rotations in columns."""
+    if not found:
+        return "No rotation yet: memory.md has not reached its threshold."
+    rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
+    for item in found:
+        days = " to ".join(dict.fromkeys(item.days or ("-",)))
+        state = "yes" if item.summarized else "no"
+        name = item.path if item.present else f"({item.path})"
+        rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
+    gone = sum(not item.present for item in found)
+    total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
+    note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
+    return plain(f"{table(rows)}\n\n{note}")
+
+
+def _whose(record: CommitRecord, store: Store) -> str:
+    own = store.is_user(record.author, record.email) or _who(record) == record.author
+    return _who(record) if own else f"{record.author} {_who(record)}".strip()
+
+
+def _who(record: CommitRecord) -> str:
+    """Return the host and the start of the session's id, or the author if both are unknown."""
+    return "/".join(filter(None, (record.host, short_session(record.session or "")))) or record.author

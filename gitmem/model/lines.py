@@ -8,15 +8,18 @@ ids, by the memory it was learned from, or by its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import ID_FORM, tail_of
 from gitmem.model.fact import Fact, FactKind, fact_id
 from gitmem.model.validity import FactPlace, Standing, Status, what_holds
+from gitmem.text.sentences import split
 from gitmem.values import Value
 
+_WORD = re.compile(r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}")
+_LABEL = re.compile(r"^\w{1,20}: +")  # of a line of an exchange
 SHORTEST = 12  # characters of a statement that is known by its words alone
 _FEW = 3  # words of a statement whose first and last may be parts of other words
 _QUOTED = 60  # characters of a statement that a mark names
@@ -257,24 +260,40 @@ def _is_newer(fact: Fact, other: Fact) -> bool:
 def _echoes(
     text: str, marks: Marks, memory: str, sources: Iterable[Entry], stated: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
-    """Return where a text says an ended fact in other words: begin, end and fact, as `Marks.stated` does."""
+    """Return where a text says an ended fact in words other than its own ("Noted: tabs it is"), outside what is stated.
+
+    Only a memory from which the fact was learned is read for it, so that words as common as any do no harm.
+    """
     if not marks.sources:
         return []
     entries = [*sources, *(one.entry for one in find_entries(text))]
     entries += [Entry(link["id"], "", "", link["said"]) for link in _LINK.finditer(text)]
     if memory and not entries:
         entries = [Entry(memory, "", "", text)]
-    taught = [
-        (entry.text, fact, marks.facts[fact].description)
+    echoes = {
+        sentence: fact
         for entry in entries
         for fact in marks.learned(entry.id, "")
         if marks.has_ended(fact)
-    ]
-    if not taught:
-        return []
-    from gitmem.model.echoes import places_of_echoes
+        for sentence in _sentences(entry.text, marks.facts[fact].description)
+    }
+    places = []
+    for sentence, fact in echoes.items():
+        form = r"\s+".join(map(re.escape, sentence.rstrip(".").split()))
+        for match in re.finditer(rf"(?<!\w){form}(?!\w)[.!?…。]*", text, re.IGNORECASE):
+            begin, end = match.span()
+            if not any(start < end and begin < stop for start, stop, _ in stated):
+                places.append((begin, end, fact))
+    return places
 
-    return places_of_echoes(text, taught, normalized, stated)
+
+def _sentences(text: str, statement: str) -> Iterator[str]:
+    """Yield the sentences that share a word with a statement, and do not say it in its own words."""
+    words, said = set(_WORD.findall(statement.casefold())), normalized(statement)
+    for line in text.split("\n"):
+        for sentence in split(_LABEL.sub("", line.strip())):
+            if said not in normalized(sentence) and words.intersection(_WORD.findall(sentence.casefold())):
+                yield sentence
 
 
 def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:

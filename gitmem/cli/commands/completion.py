@@ -12,7 +12,7 @@ from gitmem.archive.summary import archive_summaries
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.review import waiting
-from gitmem.cli.history_output import SHORT
+from gitmem.cli.output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands, parse
 from gitmem.cli.table import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.config.read import rules

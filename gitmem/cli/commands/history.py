@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from gitmem.archive.rotate import rotations
-from gitmem.cli import history_output, output
+from gitmem.cli import output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder, session_value, show_session
-from gitmem.cli.history_output import MINUTES, SHORT, commit_value
+from gitmem.cli.output import MINUTES, SHORT, commit_value
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
@@ -52,10 +52,8 @@ def run_log(args: Args, app: App) -> None:
     more = given is None and len(found) > limit
     found = found[: limit or None]
     stats = changed_lines(store, found) if args.stat else {}
-    describe = history_output.commit_block if args.long else partial(history_output.commit_line, app=app, store=store)
-    value = [
-        history_output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in found
-    ]
+    describe = output.commit_block if args.long else partial(output.commit_line, app=app, store=store)
+    value = [output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in found]
     lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in found)
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
     aside = aside if found else "No commit is of this kind."
@@ -136,13 +134,13 @@ def run_blame(args: Args, app: App) -> None:
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    app.answer(history_output.blame_value(path, lines), history_output.blame_table(lines, store), "blame")
+    app.answer(output.blame_value(path, lines), output.blame_table(lines, store), "blame")
 
 
 def run_index(_: Args, app: App) -> None:
     store = app.settled()
     files = rotations(store)
-    app.answer(history_output.index_value(files), history_output.index_table(files))
+    app.answer(output.index_value(files), output.index_table(files))
 
 
 def run_diff(args: Args, app: App) -> None:
@@ -157,7 +155,7 @@ def run_diff(args: Args, app: App) -> None:
     if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
         raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
     output.answer_bytes(
-        app, history_output.difference_value(changed), changed.text, f"diff {changed.old[:SHORT]} {changed.new[:SHORT]}"
+        app, output.difference_value(changed), changed.text, f"diff {changed.old[:SHORT]} {changed.new[:SHORT]}"
     )
 
 

@@ -8,11 +8,11 @@ import shlex
 import unicodedata
 from collections.abc import Mapping
 
-from gitmem.cli import history_output, output
+from gitmem.cli import output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.learned import show_episode, show_pattern
-from gitmem.cli.history_output import MINUTES, SHORT, place_lines
+from gitmem.cli.output import MINUTES, SHORT, place_lines
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, check_path, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError, UsageError
@@ -113,8 +113,8 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
         return
     value: dict[str, object] = {}
     if args.json:
-        value = history_output.commit_value(read_records(store, [commit])[commit])
-        value |= history_output.difference_value(difference(store, None, commit))
+        value = output.commit_value(read_records(store, [commit])[commit])
+        value |= output.difference_value(difference(store, None, commit))
     output.answer_bytes(app, value, store.repository.history.shown(commit), f"show {commit[:SHORT]}")
 
 
@@ -172,7 +172,7 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
     left, left_lines = code_left_of(store, [identifier])
     app.answer(
-        history_output.entry_value(entry) | ({"code": left} if left else {}),
+        output.entry_value(entry) | ({"code": left} if left else {}),
         plain("\n".join([*lines, *left_lines])),
         "entry",
     )

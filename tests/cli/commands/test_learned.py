@@ -11,7 +11,7 @@ from gitmem.cli.app import real_app
 from gitmem.cli.arguments import MAX_TEXT
 from gitmem.errors import ExitCode
 from gitmem.model.episode import parse_episode, render_episode
-from gitmem.store import episodes as reading
+from gitmem.store import learned as reading
 from gitmem.store.learned import episode_paths, read_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended

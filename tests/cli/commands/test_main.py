@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.commands import path as command
+from gitmem.cli.commands import plumbing as command
 from gitmem.cli.progress import Progress
 from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
