@@ -23,6 +23,7 @@ _IGNORED_BY_PYTHON = (13, 25)  # SIGPIPE and SIGXFSZ
 _STREAMS = 3  # stdin, stdout and stderr
 _MOST = 256  # descriptors to try if the system does not list them
 _CHUNK = 65536
+_FEW_READS = 8  # after which a process that writes little at a time is left alone for a moment
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two looks for the end of a process
 
 
@@ -110,7 +111,10 @@ if sys.platform != "win32":
                             self._close_stdin()
                             writing = None
                     elif data := os.read(descriptor, _CHUNK):
-                        self._said[reading[descriptor]].append(data)
+                        pieces = self._said[reading[descriptor]]
+                        pieces.append(data)
+                        if len(data) < _CHUNK and len(pieces) > _FEW_READS and writing is None:
+                            time.sleep(_FIRST_PAUSE)  # waking up for each piece would cost more
                         room -= len(data)
                         if room < 0:
                             self._said = ([], [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.history.authors import People
 from gitmem.history.marks import sources_of
@@ -109,9 +109,17 @@ def answer(
         other_top, other = _search(store, decomposed, filters, scope, similar)
         top, result = (other_top, other) if other_top else (top, result)
     matched = {number for item in top for number in item.found.counts}
-    if not hurried and (parted := query.parted(matched)) is not None:
+    parted = None if hurried else query.parted(matched)
+    if parted is not None and (at or history or sources.has_any(store, _new_texts(query, parted))):
         result = _search(store, parted, filters, scope, similar)[1]
     return result if hurried else result._replace(hits=with_authors(filters.people or People(store), result.hits))
+
+
+def _new_texts(query: Query, parted: Query) -> Iterator[list[str]]:
+    """Yield the texts that another form of a query looks for in addition, by term."""
+    for term, other in zip(query.terms, parted.terms, strict=True):
+        if term != other:
+            yield [needle.text for needle in other.needles if needle not in term.needles]
 
 
 def with_authors(people: People, hits: Iterable[Hit]) -> list[Hit]:

@@ -33,6 +33,7 @@ LAYERS = (MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS)
 _LOG_FOLDERS = frozenset({ARCHIVE, "daily", "weekly", "monthly", "sessions", "episodes"})
 LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges; no prompt is shown them
 _SUMMARY_FOLDER = f"{SUMMARIES}/"
+_NO_DOCUMENTS = frozenset((FORMAT, README))
 _DIGESTS = "lines"  # the folder of `document.code_lines`: no words
 _DEEPEST = 100  # nested folders
 
@@ -55,7 +56,7 @@ def layer_of(path: str) -> str:
 
 def is_searched(path: str) -> bool:
     """Return whether a path is a document's: not a hidden file, the text on the format, or digests of lines of code."""
-    if not path.endswith(SUFFIXES) or path in {FORMAT, README} or path.startswith(f"{_DIGESTS}/"):
+    if not path.endswith(SUFFIXES) or path in _NO_DOCUMENTS or path.startswith(f"{_DIGESTS}/"):
         return False
     return all(part[:1] not in {"", "."} for part in path.split("/"))
 
@@ -83,8 +84,8 @@ def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 if name[0] == ".":
                     continue
                 if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                    if before + name not in {FORMAT, README}:
-                        yield before + name, entry
+                    if (path := before + name) not in _NO_DOCUMENTS:
+                        yield path, entry
                 elif not parts and name == _DIGESTS:
                     continue
                 elif entry.is_dir(follow_symlinks=False) and len(parts) < _DEEPEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, repeat
 from math import log
 
 from gitmem.document.entry import PURGED, is_purged
@@ -237,8 +237,12 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
     needles = needles_of(query.terms)
+    files = [
+        (units, [needle for needle in needles if needle[0] not in lacking] if lacking else needles)
+        for units, lacking in zip(pool.read, pool.lacking or repeat(()), strict=False)
+    ]
     for loosely in (False, True):
-        found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
+        found = [find_terms(units, some, loosely=loosely) for units, some in files]
         if any(found):
             break
     weights, average, among = _weigh(pool, found, query.terms)

@@ -125,10 +125,14 @@ def add_lines(lines: Lines, more: Lines) -> None:
 
 
 class Choice(Value):
-    """The files to read, the most promising first, and how often each term is in the lines of all files."""
+    """The files to read, the most promising first, and how often each term is in the lines of all files.
+
+    `lacking` has by file the numbers of the terms that are not in its lines, if these are whole.
+    """
 
     paths: list[str]
     counts: list[float]
+    lacking: list[frozenset[int]]
 
 
 def choose_files(
@@ -141,7 +145,8 @@ def choose_files(
     if len(lines) <= most:
         fits = None
     if not terms:
-        return Choice([*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)], [])
+        newest = [*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)]
+        return Choice(newest, [], [frozenset()] * len(newest))
     paths = [*lines]
     texts = _texts_in(lines, terms)
     size = sum(block.count("\n") + 1 for block in lines.values())
@@ -171,7 +176,12 @@ def choose_files(
     chosen = [*islice(filter(fits, promising()), most)]
     if not (loosely or any(words.values())):
         return choose_files(lines, terms, most, fits, loosely=True)
-    return Choice(chosen, counts)
+    places = {path: place for place, path in enumerate(paths) if len(lines[path]) < LONGEST_LINE}
+    lacking = [
+        frozenset(number for number, of_file in enumerate(texts) if path in places and places[path] not in of_file)
+        for path in chosen
+    ]
+    return Choice(chosen, counts, lacking)
 
 
 def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 
 from gitmem.history.past_days import (
     FOLDER,
@@ -58,7 +60,7 @@ class Pool(Value):
 
     The source is larger by the factor `times` in bytes; `counts` say how often each term is in the source; if empty, as
     often as in the files. `complete` means that all matching files were read; `told` are the days and weeks that days
-    kept from history cover in full.
+    kept from history cover in full; `lacking` has by file the numbers of terms that need not be looked for.
     """
 
     read: list[Units]
@@ -66,6 +68,7 @@ class Pool(Value):
     counts: Sequence[float] = ()
     complete: bool = True
     told: frozenset[str] = frozenset()
+    lacking: Sequence[frozenset[int]] = ()
 
 
 def work_tree(
@@ -114,11 +117,27 @@ def _chosen(
     """Return the most promising of the files with these lines."""
     passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
     chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes)
-    read = documents.load_all(chosen.paths)
+    files = [
+        (units, lacking.difference(unscanned))
+        for key, lacking in zip(chosen.paths, chosen.lacking, strict=True)
+        for units in documents.load_all([key])
+    ]
+    read = [units for units, _ in files]
     is_all = len(chosen.paths) == len(lines) or (fits is not None and len(chosen.paths) < most)
     counts = [max(count, unscanned.get(number, 0.0)) for number, count in enumerate(chosen.counts)]
     times = _times(size, sum(units.size for units in read))
-    return Pool(read, times, counts, is_all and not unscanned, documents.told)
+    lacking = [numbers for _, numbers in files]
+    return Pool(read, times, counts, is_all and not unscanned, documents.told, lacking)
+
+
+def has_any(store: Store, groups: Iterable[Sequence[str]]) -> bool:
+    """Return whether a document has a text of one of the groups, whose texts begin alike."""
+    documents = Documents(store)
+    if documents.are_few:
+        patterns = [re.compile("|".join(map(re.escape, group))) for group in groups]
+        return any(pattern.search(units.low) for units in documents.load_all(documents.keys) for pattern in patterns)
+    scanner = make_scanner(store.context, store.private, large=documents.size() > MANY_BYTES)
+    return bool(documents.scan(scanner, [*chain(*groups)], lambda _: True))
 
 
 class Documents:

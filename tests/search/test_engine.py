@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from gitmem.search import ranking, sources
+from gitmem.search import engine, ranking, sources
 from gitmem.search.engine import answer
 from gitmem.search.hits import LENGTH
 from gitmem.search.query import parse_query
@@ -51,6 +51,24 @@ def test_words_are_found(shelf, text, queries):
     shelf.put("knowledge/a.md", text)
 
     assert {query: shelf.places(query)[0][1] for query in queries} == queries
+
+
+def test_korean_words_are_looked_for_apart_only_where_the_text_has_them_so(shelf, monkeypatch):
+    searches = []
+    search = engine._search
+    monkeypatch.setattr(
+        engine, "_search", lambda store, query, *rest: searches.append(query) or search(store, query, *rest)
+    )
+
+    shelf.put("knowledge/a.md", "# 하나\n\n커밋 메시지는 짧게 쓴다.\n")
+    for large in (False, True):
+        monkeypatch.setattr(sources, "FEW_FILES", 0 if large else 200)
+        counts = {}
+        for query in ("커밋메시지", "결제화면"):
+            searches.clear()
+            shelf.places(query)
+            counts[query] = len(searches)
+        assert counts == {"커밋메시지": 3, "결제화면": 2}  # each was looked for decomposed, too
 
 
 def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shelf):

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.search import scan, sources
-from gitmem.search.files import make_rg
+from gitmem.search.files import LONGEST_LINE, make_rg
+from gitmem.search.query import parse_query
+from gitmem.search.scan import Choice, choose_files
 from gitmem.search.sources import renew_texts
 from gitmem.store.transact import transact
 
@@ -138,3 +140,10 @@ def test_a_prompt_in_a_large_store_has_its_texts_kept_once(shelf, monkeypatch):
 
     assert asked(shelf, "zebra") == asked(shelf, "zebra") == ["knowledge/a.md"]
     assert started == [("reindex", "--background")]
+
+
+def test_in_a_file_only_the_words_of_its_lines_are_looked_for():
+    lines = {"a.md": "1:the lynx", "b.md": f"3:the okapi {'x' * LONGEST_LINE}"}
+    assert choose_files(lines, parse_query("lynx okapi zebra").terms, 2) == Choice(
+        ["a.md", "b.md"], [1, 1, 0], [frozenset({1, 2}), frozenset()]
+    )
