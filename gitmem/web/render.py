@@ -77,6 +77,7 @@ _TAGS = {
 }  # fmt: skip
 _WORD = re.compile(r"\w{2,}")
 _CODE = re.compile(r"`([^`\n]+)`")
+_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
@@ -172,7 +173,12 @@ def visible(text: str) -> str:
 
 def inline(text: str) -> Markup:
     """Return a line as HTML, with the text between backticks as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(Markup.escape(visible(text)))))  # noqa: S704  # it was escaped just now
+    return _with_code(Markup.escape(visible(text)))
+
+
+def _with_code(line: Markup) -> Markup:
+    """Return a line of HTML with the text between backticks as code, and days that no line break cuts."""
+    return Markup(_DAY.sub(r"<time>\g<0></time>", _CODE.sub(r"<code>\1</code>", str(line))))  # noqa: S704  # as it was
 
 
 def marked_words(text: str, query: str) -> Markup:
@@ -182,7 +188,8 @@ def marked_words(text: str, query: str) -> Markup:
         return inline(text)
     stems = sorted({literal_of(word, stem(hangul_stem(word))) or word for word in found}, key=len, reverse=True)
     pieces = re.split(rf"(?i)(?<![^\W\d_])((?:{'|'.join(map(re.escape, stems))})\w*)", visible(text.replace("**", "")))
-    return Markup("").join(Markup("<mark>{}</mark>").format(one) if at % 2 else one for at, one in enumerate(pieces))
+    marks = (Markup("<mark>{}</mark>").format(one) if at % 2 else one for at, one in enumerate(pieces))
+    return _with_code(Markup("").join(marks))
 
 
 def markdown(text: str) -> Markup:
