@@ -18,9 +18,7 @@ from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.learn.end import replay
-from gitmem.learn.extract import FoundFact
-from gitmem.learn.facts import learn_findings
-from gitmem.model.fact import FactKind
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.record.save import save, save_text
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -166,8 +164,9 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 
 
 def test_what_a_model_judged_says_so(viewer, bare_git):
-    found = FoundFact(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
-    learn_findings(viewer.open(), "s-1", "claude-code", [found])
+    origin = {"session": "s-1", "by": "judge-mini"}
+    found = make_fact(FactKind.DECISION, "Exports go into out/new by date.", NOW, confidence=0.8, origin=origin)
+    viewer.put(found.path, render_fact(found).decode())
     viewer.put("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
     bare_git(viewer.root, "add", "-A")
     bare_git(viewer.root, "commit", "-qm", "Judge s-1")
