@@ -169,7 +169,7 @@ def test_what_a_model_judged_says_so(viewer, bare_git):
     viewer.put(found.path, render_fact(found).decode())
     viewer.put("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
     bare_git(viewer.root, "add", "-A")
-    bare_git(viewer.root, "commit", "-qm", "Judge s-1")
+    bare_git(viewer.root, "commit", "-qm", "Judge s-1\n\nGitmem-Op: fact\nGitmem-Session: s-1")
     (fact,) = known_facts(viewer.open())
     viewer.add("Columns are named in snake_case.")
     assert viewer.get("/facts").count("judged by judge-mini") == 1
