@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gitmem.hosts.host import (
+    Edits,
     Host,
     InstallPlace,
     Says,
@@ -19,11 +20,6 @@ from gitmem.hosts.host import (
 from gitmem.hosts.subagents import called_by, files_below
 from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import read_object
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the user's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
@@ -34,7 +30,7 @@ _EVENTS = (
 _SUMMARY_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
 
 
-def _claude(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _claude(host: Host, place: InstallPlace) -> Edits:
     """Return what Claude Code gets.
 
     A project's list of servers is a file of its own, which a team shares; the two of a user's are in Claude Code's

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 
@@ -24,6 +24,7 @@ from gitmem.hosts.host import (
     QUEUES,
     UNTESTED,
     WORDLESS,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -37,11 +38,7 @@ from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_object, read_regular
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
+from gitmem.values import Any
 
 _ASKS = "ask_question"
 _REFUSED = "This tool call was rejected by the user"
@@ -163,7 +160,7 @@ def _sessions(place: InstallPlace) -> list[str]:
 _CLINE_SECONDS = 30  # by default Cline waits three for the server's first answer, too few on a busy machine
 
 
-def _cline(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _cline(host: Host, place: InstallPlace) -> Edits:
     """Return what Cline gets; a project has no list of servers of its own."""
     from gitmem.hosts.edits import SERVER, SERVERS, skills
     from gitmem.hosts.settings import ServerEdit
@@ -179,7 +176,7 @@ def _cline(host: Host, place: InstallPlace) -> Sequence[Edit]:
     )
 
 
-def _event_files(folder: str, host: Host) -> Iterator[Edit]:
+def _event_files(folder: str, host: Host) -> Iterator[Any]:
     """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
     from gitmem.hosts.install import FileEdit
     from gitmem.hosts.settings import HOOKS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 
 from gitmem.hosts.host import (
@@ -17,6 +17,7 @@ from gitmem.hosts.host import (
     EVENTS,
     UNTESTED,
     WORDLESS,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -30,11 +31,6 @@ from gitmem.hosts.host import (
 from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.platform.safe_open import read_end
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _CODEX_INJECTED = (
     *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>"),
@@ -205,7 +201,7 @@ _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer 
 _CODEX_LINE = "gitmem hook codex {} 2>nul || exit /b 0"  # for `%COMSPEC% /C`, which reads no shell's line
 
 
-def _codex(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _codex(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import skills
     from gitmem.hosts.settings import TRUST, HooksEdit
     from gitmem.hosts.text_settings import TablesEdit

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -18,6 +18,7 @@ from gitmem.hosts.host import (
     EVENTS,
     LATE,
     UNTESTED,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -31,11 +32,6 @@ from gitmem.hosts.host import (
 )
 from gitmem.model.transcript import Record, Role, records
 from gitmem.model.words import UserWords, WordKind
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _COPILOT_ASKS = "ask_user"
 _COPILOT_ANSWER = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}: ")
@@ -105,7 +101,7 @@ def _copilot_sessions(place: InstallPlace) -> list[str]:
     return [path for path in paths if os.path.basename(path) == "events.jsonl"]
 
 
-def _copilot(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _copilot(host: Host, place: InstallPlace) -> Edits:
     """Return what Copilot CLI gets; on Windows, where it runs PowerShell, it takes the line of that name."""
     from gitmem.hosts.edits import BEGUN, usual
     from gitmem.hosts.settings import HooksEdit

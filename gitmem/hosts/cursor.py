@@ -6,14 +6,8 @@ An answer has one key, and `stop` does not say the reply, but `afterAgentRespons
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from gitmem.hosts.host import NOTHING_TESTED, Host, InstallPlace, Payload, text_of
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
+from gitmem.hosts.host import NOTHING_TESTED, Edits, Host, InstallPlace, Payload, text_of
 
 _CURSOR_TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit", "write": "Write"}
 _CURSOR_EVENTS = {
@@ -44,7 +38,7 @@ def _cursor_read(payload: Payload) -> Payload | None:
     return known if "cwd" in payload or not isinstance(roots, list) else known | {"cwd": next(iter(roots), "")}
 
 
-def _cursor(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _cursor(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import BEGUN, usual
     from gitmem.hosts.settings import HooksEdit
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -18,6 +18,7 @@ from gitmem.hosts.host import (
     EVENTS,
     UNTESTED,
     WORDLESS,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -34,11 +35,6 @@ from gitmem.hosts.host import (
 )
 from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, blocks, records
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _DROID_ANSWER = re.compile(
     r"^[0-9]+\. \[question\] (?P<question>.+)\n\[answer\] (?P<answer>.+(?:\n(?![0-9]+\. \[).+)*)", re.MULTILINE
@@ -98,7 +94,7 @@ def _droid_named(part: Record) -> Record:
     return part._replace(tool=_DROID_TOOLS.get(part.tool, part.tool))
 
 
-def _droid(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _droid(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import slash_commands, usual
     from gitmem.hosts.settings import HooksEdit
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -23,6 +23,7 @@ from gitmem.hosts.host import (
     UNTESTED,
     WITH_FAILURES,
     WORDLESS,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -39,11 +40,6 @@ from gitmem.hosts.subagents import files_in
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_object
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _INJECTED = re.compile(r"<(hook_context|session_context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
@@ -184,7 +180,7 @@ _EVENTS = {
 _GEMINI_TIMEOUT = 10_000  # milliseconds
 
 
-def _gemini(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _gemini(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import as_toml, slash_commands, usual
     from gitmem.hosts.settings import HooksEdit
 
@@ -194,7 +190,7 @@ def _gemini(host: Host, place: InstallPlace) -> Sequence[Edit]:
     return usual(folder, hooks, settings, place.server, *slash_commands(folder, as_toml))
 
 
-def _qwen(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _qwen(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import slash_commands, usual
     from gitmem.hosts.settings import HooksEdit
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.model.transcript import Record, Unread
 
 Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+Edits = Sequence[Any]  # each a `gitmem.hosts.settings.Edit`, which no hook loads
 # Cells of docs/hosts.md, "What an agent says of its user": "yes" is what a recording of the real client shows
 # (tests/hosts/test_words.py).
 YES = "yes"
@@ -187,7 +188,7 @@ class Host(Value):
     title: str
     folder: str
     events: Mapping[str, str]
-    edits: Callable[[Host, InstallPlace], Sequence[Any]]
+    edits: Callable[[Host, InstallPlace], Edits]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
     recorded: Callable[[Payload], Payload] = dict

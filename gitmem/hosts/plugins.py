@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -20,6 +20,7 @@ from gitmem.hosts.host import (
     NOTHING_TESTED,
     UNTESTED,
     WITH_FAILURES,
+    Edits,
     Host,
     InstallPlace,
     Payload,
@@ -38,11 +39,6 @@ from gitmem.hosts.registry import file_of
 from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
-
 
 _ASKS = "question"
 _REFUSED = "The user rejected permission to use this specific tool call"
@@ -197,7 +193,7 @@ def _refusing(event: str, decision: str, reason: str) -> Payload:
     return nested_decision(event, "deny", told)
 
 
-def _pi(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _pi(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import plugin_file, usual
 
     folder = place.folder(host.folder if place.scope is Scope.USER else ".pi")
@@ -207,7 +203,7 @@ def _pi(host: Host, place: InstallPlace) -> Sequence[Edit]:
     )
 
 
-def _amp(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _amp(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import SERVER, plugin_file, skills
     from gitmem.hosts.settings import ServerEdit
 
@@ -220,7 +216,7 @@ def _amp(host: Host, place: InstallPlace) -> Sequence[Edit]:
     )
 
 
-def _opencode(host: Host, place: InstallPlace) -> Sequence[Edit]:
+def _opencode(host: Host, place: InstallPlace) -> Edits:
     from gitmem.hosts.edits import config_folder, plugin_file, slash_commands, usual
 
     folder, settings = os.path.join(place.project, f".{host.name}"), os.path.join(place.project, f"{host.name}.json")
