@@ -14,6 +14,7 @@ from functools import cache
 
 from gitmem.document.document import Document, as_moment, as_texts
 from gitmem.document.plain_header import flow, plain_value
+from gitmem.model.command import form, has_effect, only_reads
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import table
 from gitmem.text.sentences import at_least
@@ -113,11 +114,6 @@ def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> lis
 
 
 _LONGEST = 120  # characters of a command
-# Arguments of a command for the whole project.
-_ALL = (
-    r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
-    r"|src|tests?|-q|-v|-p|--write)){0,4}"
-)
 _PARTS = re.compile(r"(?<!\s)\s*(?:&&|\|\||;|\||\n)\s*")
 _REDIRECTED = re.compile(r"(?<!\s)\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
 _BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
@@ -125,13 +121,17 @@ _QUOTED = re.compile(r"['\"`$<(]")
 
 
 def project_commands(line: str) -> Iterator[str]:
-    """Yield the commands on a line that are about the whole project, without shell syntax."""
-    runners, tools = (*_named("runner"), *_named("tool"))
-    whole = rf"(?:(?:{runners}) [\w:.-]{{1,40}}|(?:{tools})){_ALL}"
+    """Yield the commands on a line that test, build or check the project, without shell syntax."""
     for part in _PARTS.split(line)[:20]:
         bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
-        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and re.fullmatch(whole, bare) and purpose_of(bare):
+        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and _is_of_project(bare):
             yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
+
+
+def _is_of_project(command: str) -> bool:
+    acts = any(form(kind).search(command) for kind in ("tests", "builds", "checks"))
+    acts = acts or (form("task").match(command) is not None and bool(purpose_of(command)))
+    return acts and not (only_reads(command) or has_effect(command))
 
 
 def purposes_in(text: str) -> Iterator[str]:
@@ -206,12 +206,19 @@ def read_commands(data: bytes) -> dict[str, Command]:
 
 
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
-    """Return known commands joined with those of another session; above a limit the last run ones stay."""
+    """Return known commands joined with those of another session.
+
+    Above a limit those stay that worked in several exchanges, then the last run ones.
+    """
     joined = dict(known)
     for command in more:
         joined[command.text] = joined.get(command.text, Command(command.text)).joined(command)
-    newest = sorted(joined.values(), key=lambda one: (max(one.last_worked, one.last_failed), one.text), reverse=True)
-    return {one.text: one for one in sorted(newest[:_MOST_COMMANDS], key=lambda one: one.text)}
+
+    def worth(one: Command) -> tuple[bool, str, str]:
+        return len(one.worked) >= _FEWEST, max(one.last_worked, one.last_failed), one.text
+
+    best = sorted(joined.values(), key=worth, reverse=True)[:_MOST_COMMANDS]
+    return {one.text: one for one in sorted(best, key=lambda one: one.text)}
 
 
 def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
