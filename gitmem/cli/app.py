@@ -118,16 +118,24 @@ class App(Value):
 
             check_opened(store, read=read)
             return store
+        from gitmem.store.known_facts import are_edited
+
         try:
+            arrived = are_edited(store)
             if store.lags():
                 from gitmem.record.save import drain
 
+                arrived = arrived or store.tip != store.marked()
                 self.notices(tuple(drain(store).notices))
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
                 from gitmem.background import process_spool
 
                 self.notices(tuple(process_spool(store)))
+            if arrived:  # by a user's editor or git
+                from gitmem.record.fact_edits import look_at_arrivals
+
+                look_at_arrivals(store)
         except UnfinishedError as error:  # the state says so itself, as long as it lasts
             self.notices((error.sentences,))
         except GitmemError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
@@ -26,7 +27,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
 from gitmem.redact.redact import redact
-from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts, last_good
+from gitmem.store.known_facts import compared_file, facts_at, known_facts, last_good
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -34,7 +35,6 @@ from gitmem.text.sentences import split
 from gitmem.values import Value
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
-_COMPARED = "noticed"  # in the folder of caches: the facts that were compared, with a digest of their words
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
 _UNREADABLE = "'gitmem doctor' names the line that is wrong."
@@ -287,7 +287,7 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
 
 def compare_new_facts(store: Store) -> None:
     """Compare new facts in force with all others, and mark pairs for review."""
-    path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
+    path, now = compared_file(store), time.time_ns()
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
     # Before gitmem kept digests, a line was the id alone.
@@ -302,6 +302,8 @@ def compare_new_facts(store: Store) -> None:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
+    with contextlib.suppress(OSError):
+        os.utime(path, ns=(now, now))
 
 
 def _words_of(fact: Fact) -> str:
@@ -317,7 +319,7 @@ def look_at_arrivals(store: Store) -> bool:
     """
     if not store.may_write():
         return False
-    before, path = store.tip, os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
+    before, path = store.tip, compared_file(store)
     with contextlib.suppress(GitmemError):
         for _ in range(_MOST_SEEN // _AT_ONCE):
             seen = read_text(path)

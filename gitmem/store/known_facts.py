@@ -120,6 +120,18 @@ def read_headers(
     return [*headers]
 
 
+def are_edited(store: Store) -> bool:
+    """Return whether a user put, removed or replaced a fact's file since gitmem last wrote or compared any."""
+    if store.documents != store.root or not os.path.isdir(os.path.join(store.root, FOLDER)):
+        return False
+    return not any(_is_whole(store, file) for file in (os.path.join(store.private, "checkout"), compared_file(store)))
+
+
+def compared_file(store: Store) -> str:
+    """Return the path of the list of facts that were compared with the others, each with a digest of its words."""
+    return os.path.join(store.private, KNOWN_FOLDER, "noticed")
+
+
 def _is_whole(store: Store, cache: str) -> bool:
     """Return whether no fact's file came, went or was replaced since the cache was written; edits in place may be."""
     root = os.path.join(store.documents, FOLDER)

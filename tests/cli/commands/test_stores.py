@@ -506,6 +506,33 @@ def _arrive(door: str, both: tuple[Runner, Runner], folder: Path, git: RunsGit) 
     return second
 
 
+@pytest.mark.parametrize("how", ["a new file", "other words", "git pull"])
+def test_facts_that_a_user_brings_by_an_editor_or_git_are_compared_before_anything_shows_them(
+    gitmem, tmp_path, bare_git, how
+):
+    gitmem("init")
+    gitmem("facts", "add", "Always indent by tabs", "--kind", "rule")
+    gitmem("facts", "add", "Name branches in lower case", "--kind", "rule")
+    tabs, branches = (next(gitmem.root.glob(f"facts/rule/*{word}*")) for word in ("indent", "branches"))
+    root, text = gitmem.root, tabs.read_text()
+    if how == "git pull":
+        root = tmp_path / "other"
+        bare_git(tmp_path, "clone", "-q", str(gitmem.root), str(root))
+    if how == "other words":
+        moved = branches.with_suffix(".new")  # as an editor saves a file
+        moved.write_text(branches.read_text().replace("Name branches in lower case", "Always indent by spaces"))
+        moved.replace(branches)
+    else:
+        new = re.sub(r"(?m)^id: .*", "id: r0000000000", text).replace("tabs", "spaces")
+        (root / "facts/rule/r0000000000-spaces.md").write_text(new)
+    if how == "git pull":
+        bare_git(root, "add", "-A")
+        bare_git(root, "commit", "-qm", "x")
+        bare_git(gitmem.root, "pull", "-q", "--ff-only", str(root))
+    assert "in dispute with" in gitmem("facts", "list")[1]
+    assert len(gitmem.json("review")) == 1
+
+
 _DOORS = ("sync", "sync in the background", "clone", "join", "a start that joins", "init of a branch")
 
 
