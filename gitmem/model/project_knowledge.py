@@ -129,8 +129,9 @@ def project_commands(line: str) -> Iterator[str]:
 
 
 def _is_of_project(command: str) -> bool:
+    if form("task").match(command):
+        return bool(purpose_of(command))
     acts = any(form(kind).search(command) for kind in ("tests", "builds", "checks"))
-    acts = acts or (form("task").match(command) is not None and bool(purpose_of(command)))
     return acts and not (only_reads(command) or has_effect(command))
 
 
