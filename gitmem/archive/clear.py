@@ -36,11 +36,7 @@ class Cleared(Value):
 
 
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
-    """Remove files older than `days` from the tree, or with None all memory.
-
-    A user's uncommitted edits are committed first, so that history has them. Raises GitmemError if it could not be
-    committed.
-    """
+    """Remove files older than `days` from the tree, or with None all memory, once edits by hand are committed."""
     if dry_run:
         files = _chosen(store, days)
         return Cleared(tuple(files), sum(files.values()), None)

@@ -153,10 +153,7 @@ class RotatedFile(Value):
 
 
 def rotations(store: Store) -> list[RotatedFile]:
-    """Return every rotation, oldest first.
-
-    Archives deleted by retention are included, not `present`; those of undone rotations are not.
-    """
+    """Return every rotation that was not undone, oldest first, also of archives that retention deleted."""
     commit = store.repository.resolve("HEAD")
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
     first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
@@ -202,10 +199,7 @@ def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, sum
 
 
 def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
-    """Return the first and the last day of an archive's entries that are not in `seen`, and add the entries to it.
-
-    Entries that a rotation carries over, such as Core Decisions, are in all later archives, too.
-    """
+    """Return first and last day of an archive's entries that are not in `seen`, which gets them."""
     dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
     days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
     seen.update(dated)
@@ -233,10 +227,7 @@ class Consolidated(Value):
 
 
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
-    """Do all due steps, the oldest first; begin none once it is `late`. Copies of the days stay for searches.
-
-    Raises GitmemError if a step could not be committed; those before it are.
-    """
+    """Do the due steps, the oldest first, until it is `late`, each a commit; copies of days stay for searches."""
     kept = _kept(store) if due(store) else frozenset()
     steps: list[ConsolidationStep] = []
     paths = _logs(store) - kept

@@ -326,10 +326,7 @@ def ask_for_summaries(store: Store) -> tuple[Sequence[str], str]:
 
 
 def _offer(store: Store) -> str:
-    """Return a line that offers better summaries of the newest archives, once for each; "" with nothing to offer.
-
-    The newest archive that it was offered for is in a file of the private folder.
-    """
+    """Return a line that offers better summaries of the newest archives, once for each; "" for none."""
     pending = pending_archives(store, _LOOKED_AT)
     path = os.path.join(store.private, _OFFERED)
     if not pending or read_text(path).strip() >= pending[-1]:

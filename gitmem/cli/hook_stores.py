@@ -20,10 +20,7 @@ REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as
 
 
 def joined(app: App, folder: str, owner: int) -> str | None:
-    """Clone the memory that the environment names, and return its store; None if that takes too long.
-
-    Then the clone goes on, and this session is shown with a prompt. Only a git repository gets a store unasked.
-    """
+    """Clone the memory that the environment names and return its store; None if it takes longer than a start may."""
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
         return None

@@ -74,10 +74,7 @@ _PATCH = (
 
 
 def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
-    """Print `value` as JSON with `--json`, else the output of a git `command` as text; say if the text differs from it.
-
-    The fence stands where `git apply` looks for no patch.
-    """
+    """Print JSON with `--json`, else a git command's output, in a fence that `git apply` skips; say if it differs."""
     text = data.decode("utf-8", "replace")
     shown = plain(text)
     if app.args.json:

@@ -120,10 +120,7 @@ NOT_YET = "gitmem: no session is recorded here yet"
 
 
 def tell_sign(folder: str) -> None:
-    """Print the line of a folder's project, or of the one that the JSON on standard input names.
-
-    hooks/hook.sh does the same without Python. Of a store that nobody accepted no words are printed.
-    """
+    """Print the line of a folder's project, or of the JSON on stdin, if its store is accepted; as hook.sh does."""
     with contextlib.suppress(GitmemError, OSError, ValueError, AttributeError, TypeError):
         payload = "" if sys.stdin.isatty() else sys.stdin.read()
         print(_sign_of(os.path.join(folder, _named(payload) if payload else "")))

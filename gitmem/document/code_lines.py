@@ -32,10 +32,7 @@ _TRAILING = ",;\\"
 
 
 class Written(Value):
-    """The digests of the lines that an exchange added to a file of the project.
-
-    `at` is the time of day, HH:MM:SS in UTC, at which the exchange began.
-    """
+    """The digests of the lines an exchange added to a file; `at` is when it began, HH:MM:SS in UTC."""
 
     at: str
     exchange: str
@@ -90,10 +87,7 @@ def add_written(data: bytes, new: Iterable[Written]) -> bytes:
 
 
 def merge_written(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Return three versions merged: rows and digests as sets, from which one side can remove what the other left.
-
-    The result does not depend on which side is ours.
-    """
+    """Return three versions merged, rows and digests as sets, whichever side is ours."""
     before, *sides = (
         {_key(row): frozenset(row.digests) for row in parse_written(data)} for data in (base, ours, theirs)
     )

@@ -263,10 +263,7 @@ def _headings(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 
 def find_section(text: str, title: str) -> Section | None:
-    """Return the first section with this title, compared without regard to case; one of level 2 if there is one.
-
-    The title "" stands for what comes before the first section, as in `section_of`.
-    """
+    """Return the first section of this title, in any case, of level 2 if there is one; "" is what comes before."""
     parts = sections(text)
     if not title:
         return Section(0, "", 0, 0, parts[0].start if parts else len(text))

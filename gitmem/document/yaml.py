@@ -158,10 +158,7 @@ def _strict_loader() -> Any:
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """Turn every error of PyYAML into a `YamlTextError` of one line.
-
-    Its constructors raise ValueError (`2024-13-45`), KeyError (`!!bool x`) or AttributeError (`!!timestamp x`).
-    """
+    """Turn every error of PyYAML, whose constructors raise ValueError, KeyError, …, into a `YamlTextError`."""
     try:
         yield
     except YamlTextError:

@@ -17,10 +17,7 @@ _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://", 
 
 
 class Remote(Value):
-    """A remote: its name, and its URLs for fetch and push.
-
-    `backup`: it is a file that is read once; `new`: its store is made now, and goes if that fails.
-    """
+    """A remote: name, URLs for fetch and push; `backup`: a file, read once; `new`: its store goes if this fails."""
 
     name: str
     url: str

@@ -78,10 +78,7 @@ def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None
 
 
 class IndexUpdate:
-    """An update of the index by a git that starts during the commit and gets the paths once the files are in place.
-
-    Used as a context manager; left without `finish`, it changes nothing.
-    """
+    """An update of the index by a git that starts during the commit; left without `finish`, it changes nothing."""
 
     def __init__(self, git: Git) -> None:
         self._git = git

@@ -26,10 +26,7 @@ def lock_in_the_way(stderr: str) -> str:
 
 
 def left_behind_after(lock: str) -> float:
-    """Return the age in seconds from which a lock file of git counts as left behind by a killed git.
-
-    Git holds the lock of a ref, of `HEAD` and of the settings for milliseconds.
-    """
+    """Return from which age in seconds a lock file was left behind: git holds most for milliseconds."""
     return LEFT_BEHIND_SECONDS if os.path.basename(lock) in _LONG_LOCKS else _SHORT_SECONDS
 
 

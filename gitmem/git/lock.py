@@ -47,10 +47,7 @@ _NO_FILE_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, e
 
 
 class Clock(Value):
-    """Where a lock gets its time: `monotonic` and `wall` in seconds, `sleep` for seconds.
-
-    `monotonic` is the same for all processes of a machine and does not follow the wall clock's jumps.
-    """
+    """Where a lock gets its time, in seconds: `monotonic`, the same for all processes, `wall`, and `sleep`."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -308,10 +305,7 @@ else:
 
 @contextlib.contextmanager
 def alone(path: str) -> Iterator[bool]:
-    """Hold the lock of a file if no other process does; yield whether this one may go on.
-
-    Where files cannot be locked, it may.
-    """
+    """Hold the lock of a file if no other process does; yield whether this one may go on, as without locks."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         try:

@@ -97,10 +97,7 @@ class RefLock(Lock):
         return True
 
     def _age(self, *names: str) -> float:
-        """Return the seconds since the youngest of these files of the repository changed; 0 where there is none.
-
-        By the clock of the file system that stamped them, since the clocks of two machines may differ.
-        """
+        """Return the seconds since the youngest of these files changed, 0 without one, by their file system's clock."""
         from tempfile import TemporaryFile  # 6 ms
 
         stamps = []

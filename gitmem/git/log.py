@@ -32,10 +32,7 @@ _SECONDS = 300.0  # for all of history, on a busy machine
 
 
 class Commit(Value):
-    """A commit; `authored` is when it happened, `committed` when it was committed, each with its zone.
-
-    `trailers` are as git parses them, unfolded and in order; a key may occur more than once.
-    """
+    """A commit, when it happened and was committed, in their zones, and its trailers, unfolded and in order."""
 
     oid: str
     parents: tuple[str, ...]

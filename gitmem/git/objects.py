@@ -39,10 +39,7 @@ class Info(Value):
 
 
 class Objects:
-    """Reads objects by full ids or any name `git rev-parse` takes; starts git on the first read.
-
-    Used as a context manager. Results are in the order of the names, None for a missing object.
-    """
+    """Reads objects by ids or names of `git rev-parse`, in their order, None if missing; a context manager."""
 
     def __init__(self, git: Git) -> None:
         self._git = git

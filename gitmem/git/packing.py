@@ -88,10 +88,7 @@ def pack_loose(git: Git) -> None:
 
 
 def join_fresh(git: Git, common_dir: str, fresh: Collection[str]) -> None:
-    """Join fresh packs into one, and search for deltas among all their objects.
-
-    By default git does not try two objects of one pack that has no delta between them.
-    """
+    """Join fresh packs into one, with deltas among all their objects, which git by default does not look for."""
     others = [f"--keep-pack={name}" for name in pack_names(common_dir) if name not in fresh]
     git.run(*_SYNC, "repack", "--geometric=1000", "-dqnf", f"--window={_WINDOW}", *others, timeout=SECONDS)
 
@@ -127,10 +124,7 @@ def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
 
 
 def write_commit_graph(git: Git) -> None:
-    """Write Bloom filters of changed paths: `git log -- PATH` then reads 3 % as much.
-
-    Another git that does the same holds its lock for long, and its graph is as good.
-    """
+    """Write Bloom filters of changed paths, by which `git log -- PATH` reads 3 %, unless another git does."""
     options = ("--reachable", "--changed-paths", "--split", "--no-progress")
     git.run(*_SYNC, "commit-graph", "write", *options, timeout=SECONDS, past_locks=False)
 

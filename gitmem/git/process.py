@@ -171,10 +171,7 @@ class Git:
                 clear_left_behind(lock)
 
     def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Child:
-        """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).
-
-        The caller reads both outputs to their end, waits, and checks the status (see `failure`).
-        """
+        """Start `git ARGS` with pipes for all three streams; the caller reads both outputs, waits, and checks."""
         return self._start(args, env, stdin=True)
 
     def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Child:
@@ -190,10 +187,7 @@ class Git:
 
 
 class Dialogue:
-    """A running git process to exchange lines with; a context manager that ends it.
-
-    `_broke` once it ended too early, which is an error.
-    """
+    """A running git process to exchange lines with; a context manager that ends it. `_broke` once it ended early."""
 
     def __init__(self, git: Git, *args: str, env: Mapping[str, str] | None = None) -> None:
         self._git, self._args = git, args
@@ -283,10 +277,7 @@ def _output(process: Child, args: tuple[str, ...], stdin: bytes | None, timeout:
 
 
 def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
-    """Return a git without a repository, for `init PATH`, `--version` or, with `user_config`, `config --global`.
-
-    Its current folder is the root of the file system: pass absolute paths.
-    """
+    """Return a git in the root folder without a repository, for `init PATH`, `--version`, `config --global`."""
     return Git(None, None, environ, user_config=user_config)
 
 
@@ -325,10 +316,7 @@ def _readable(stderr: bytes) -> str:
 
 
 def _end(process: Child) -> bytes:
-    """End a process, reap it and return its stderr.
-
-    On SIGTERM git removes its lock files and ends its children; on SIGKILL it would leave them behind.
-    """
+    """End a process and return its stderr; SIGTERM first, on which git removes its locks and ends its children."""
     process.terminate()
     try:
         return process.communicate(timeout=_GRACE)[1]

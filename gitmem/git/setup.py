@@ -135,10 +135,7 @@ def _memory_refs(git: Git, root: str) -> dict[str, str]:
 
 
 def check_out(git: Git, commit: str) -> None:
-    """Check out a commit, given by its full id, into a work tree and its index: no filters, no links.
-
-    A link becomes a file that names its target. One git writes all files; one by one they would take minutes.
-    """
+    """Check out a commit, by its full id, with one git: no filters, and a file for a link that names its target."""
     safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
     git.unfiltered.run(*safe, "read-tree", "--reset", "-u", commit, timeout=600.0)
 

@@ -217,10 +217,7 @@ class Signatures:
         return {oid: name.rpartition("<")[2].partition(">")[0].strip() for oid, state, name in fields if state == _GOOD}
 
     def unsigned(self, commit: str, known: Iterable[str], here: str | None = None) -> list[Unsigned]:
-        """Return the newest commits, of those that `known` do not reach, that no good signature covers.
-
-        A signature is looked for in the history of the commit and of `here`.
-        """
+        """Return the newest commits beyond `known` that no good signature in their history or that of `here` covers."""
         without = [f"^{oid}" for oid in known]
         found = self._log("%H %G?", [commit, *filter(None, [here]), *without])
         signed = [f"^{line.split()[0]}" for line in found if line.endswith(f" {_GOOD}")]

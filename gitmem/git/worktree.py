@@ -134,10 +134,7 @@ class WorkTree:
         return Staged(path, temporary)
 
     def stage_all(self, contents: Sequence[tuple[str, bytes | None, bool]]) -> list[Staged]:
-        """Stage files (path, content, executable) in parallel, and return when all are synced.
-
-        One after another the syncs take five times as long. Raises as `stage`, leaving no temporary file.
-        """
+        """Stage files (path, content, executable) in parallel, five times as fast; leaves none behind if one fails."""
         from concurrent.futures import ThreadPoolExecutor  # only here
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:

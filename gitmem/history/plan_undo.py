@@ -40,10 +40,7 @@ def ids_in(texts: Iterable[bytes | None]) -> set[str]:
 
 
 def introduced(changes: Collection[FileChange]) -> set[str]:
-    """Return the ids of the entries a commit brought into the store: of a fact's line, if it brought the fact.
-
-    What is said again has a line on another day; that one alone goes where it was said.
-    """
+    """Return the ids of the entries that a commit brought; of a fact said again, only its line on that day."""
     made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
     new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
     return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}

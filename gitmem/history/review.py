@@ -179,10 +179,7 @@ def _is_merge(commit: Commit) -> bool:
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether the second parent of a merge is this machine's side, as the reflog of its branch tells.
-
-    Where it does not, as in a new clone, the machines' names decide, which may be equal.
-    """
+    """Return whether a merge's second parent is this machine's, by the branch's reflog, else the machines' names."""
     was_here = was_at(store.repository.git)
     if (first in was_here) != (second in was_here):
         return second in was_here

@@ -66,10 +66,7 @@ def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FO
 
 
 def direct_command(event: str, host: str) -> str:
-    """Return a line for an event that PowerShell and cmd read as a POSIX shell does; it starts gitmem itself.
-
-    To cmd `;` and `#` mean nothing: it passes all of these words, and `gitmem hook` ignores the last ones.
-    """
+    """Return a line for an event that PowerShell, cmd and POSIX shells read: cmd passes all words, `;` and `#` too."""
     return f"gitmem hook {host} {event.partition('.')[0]}; exit 0 # {_SAYS}"
 
 
@@ -228,10 +225,7 @@ class Host(Value):
 
 
 def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]:
-    """Return, by event, the hook in Claude Code's form.
-
-    The host ends it after `timeout`, in seconds for most: far more than a delivery takes, unless the machine hangs.
-    """
+    """Return, by event, the hook in Claude Code's form; a host ends it after `timeout`, far more than it takes."""
     return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
 
 

@@ -83,11 +83,7 @@ def machine_name(home: str, *, make: bool = True) -> str:
 
 
 class Context(Value):
-    """The surroundings of a command.
-
-    `environ` are the environment variables, `home` the user's home folder, `machine` its name, `clock` returns
-    the time with its zone.
-    """
+    """The surroundings of a command: `environ`, the `home` folder, the name of the `machine`, a `clock`."""
 
     environ: Mapping[str, str]
     home: str
@@ -131,10 +127,7 @@ def namespace() -> str:
 
 
 def lower_priority() -> None:
-    """Give a background process, which leads a session of its own, the lowest priority.
-
-    On Linux `nice` counts only within a session, so the session's own priority is lowered, too.
-    """
+    """Give a background process the lowest priority, and on Linux its session, within which `nice` counts."""
     if sys.platform == "win32" or os.getsid(0) != os.getpid():
         return
     try:
@@ -191,10 +184,7 @@ def own_command(*words: str) -> tuple[str, ...]:
 
 
 def start_detached(environ: Mapping[str, str], *words: str) -> subprocess.Popen[bytes]:
-    """Start another gitmem with these words.
-
-    It gets no terminal and a session of its own, so neither Ctrl-C nor the caller's exit ends it.
-    """
+    """Start another gitmem, without a terminal and in a session of its own, so that no Ctrl-C ends it."""
     import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
 
     flags = 0

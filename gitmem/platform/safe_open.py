@@ -181,10 +181,7 @@ def split(path: str) -> list[str]:
 
 
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
-    """Return up to `most` bytes of a file; None if it is missing or not regular. Never blocks on a pipe.
-
-    Raises OSError if it cannot be read.
-    """
+    """Return up to `most` bytes of a file, None if missing or not regular; never blocks, may raise OSError."""
     try:
         descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0) if follow else READ)
     except FileNotFoundError:
@@ -270,10 +267,7 @@ def make_private(folder: str) -> None:
 
 
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
-    """Replace a file of the user's atomically, or make it, in a folder that only they can read.
-
-    It has the permissions `mode`, or those of new files. Raises OSError if it cannot be written.
-    """
+    """Replace or make a file of the user's atomically, with `mode` or as new files, in a folder of theirs."""
     make_private(os.path.dirname(path))
     temporary = f"{path}.{os.getpid()}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW

@@ -218,10 +218,7 @@ if sys.platform != "win32":
         return os.posix_spawn(argv[0], tuple(argv), environ, file_actions=actions, setsigdef=_IGNORED_BY_PYTHON)
 
     def _inheritable() -> list[int]:
-        """Return the inheritable descriptors except the standard ones.
-
-        Python creates none, but the caller of this process may have left some open.
-        """
+        """Return the inheritable descriptors that Python's caller left open, except the standard ones."""
         try:
             numbers = [int(name) for name in os.listdir("/dev/fd")]
         except OSError:  # a chroot without /proc

@@ -302,10 +302,7 @@ class _Read:
         return all(self.stands(fact, path, fact.commit) for path in self.cited[fact.id])
 
     def stands(self, fact: Fact, path: str, commit: str) -> bool:
-        """Return whether a commit has what a fact cites of a file; without a cited line, the file that its commit has.
-
-        Two machines may have cited it as it was on each: either will do.
-        """
+        """Return whether a commit has what a fact cites of a file, in either of two machines' versions."""
         info, items = self._infos[f"{commit}:{path}"], self.cited[fact.id][path]
         oid = info.oid if info else ""
         there = self._digests.get(oid, frozenset())

@@ -83,10 +83,7 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
 
 
 def retire(store: Store, fact: Fact, why: str, *more: Fact) -> tuple[str, ...]:
-    """Retire facts, or resolve an issue; `why` is added to their texts. Returns the commits.
-
-    A fact that contradicts one of them is no longer in review.
-    """
+    """Retire facts, or resolve an issue, and their disputes; `why` is added to their texts. Returns the commits."""
     clean, facts = redact(why, allow=store.config.redaction.allow).text, (fact, *more)
     now, gone = store.context.clock(), {one.id for one in facts}
 

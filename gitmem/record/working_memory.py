@@ -81,10 +81,7 @@ def find_working(store: Store, session: str) -> WorkingMemory:
 
 
 def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
-    """Apply events to the working memory of their sessions, each event once.
-
-    `contexts` says by session how many tokens its context holds now, where that is known.
-    """
+    """Apply events once to their sessions' working memory; `contexts` has the tokens of a session's context."""
     by_session: dict[str, list[HookEvent]] = {}
     for event in sorted(events, key=lambda event: event.at):
         by_session.setdefault(event.session, []).append(event)

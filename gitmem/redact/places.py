@@ -117,10 +117,7 @@ _STEMS = (
 
 
 def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
-    """Find the secrets that their context or name reveals; `lowered` is the text in lower case, of the same length.
-
-    `words` has each word of it once, which is less to look through. Spans may overlap and are not sorted.
-    """
+    """Find secrets, unsorted, by context or name; `lowered` is the text in lower case, `words` each of its words."""
     if ":/" in words:
         yield from _in_place(text, _URL, "any")
     if "cookie" in words:

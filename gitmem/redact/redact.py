@@ -166,10 +166,7 @@ _STRING = r'(?<!\\)"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _private(text: str) -> Iterator[Span]:
-    """Find private passages with their outermost tags; an unclosed one reaches to the end.
-
-    In JSON that is the end of its string. Invisible characters within a tag are ignored.
-    """
+    """Find private passages with their outermost tags; an unclosed one ends with its text, or string of JSON."""
     view = without_hidden(text)
     if view is None:
         yield from _private_parts(text)
@@ -316,10 +313,7 @@ def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span
 
 
 def _is_key_material(text: str, start: int, end: int) -> bool:
-    """Return whether most of the text between the two lines is base64, unlike prose that mentions both.
-
-    Line numbers, quotes and escapes may be among the lines of a key.
-    """
+    """Return whether most of the text between two lines is base64, as of a key, unlike prose that has both."""
     if end - start > _MAX_BLOCK:
         return False
     return 2 * sum(map(len, compiled(_BASE64).findall(text, start, end))) > end - start

@@ -85,10 +85,7 @@ class Acceptance:
         self._folder = os.path.join(home, *_FOLDER)
 
     def begin(self) -> None:
-        """Record that the store is about to be made here.
-
-        Raises NotSavedError if the home cannot be written: the store would count as one from elsewhere.
-        """
+        """Record that the store is about to be made here; NotSavedError if it would count as one from elsewhere."""
         try:
             self._write([_MAKING, ""])
         except OSError as error:

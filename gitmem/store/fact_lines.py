@@ -27,10 +27,7 @@ COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a li
 
 
 class Shelf:
-    """The facts of one tree, found by id; `read` and `names` read its files and list its folders.
-
-    `paths` are some of its files, for which no folder is listed.
-    """
+    """The facts of one tree by id, which `read` and `names` read; of `paths` no folder is listed."""
 
     def __init__(self, read: Read, names: Names, *, paths: Iterable[str] = ()) -> None:
         self._read, self._names = read, names
@@ -154,10 +151,7 @@ def _amend_fact(transaction: Transaction, fact: Fact) -> None:
 def followed(
     memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: Shelf, now: datetime
 ) -> bytes:
-    """Return `memory.md` after changes of facts' files; `shelf` holds the other facts.
-
-    Facts that hold now and did not before get a line.
-    """
+    """Return `memory.md` after changes of facts' files: new facts in force get a line; `shelf` has the others."""
     before, after = _facts(olds), _facts(news)
     shelf.facts |= after
     facts = shelf.with_successors(after)

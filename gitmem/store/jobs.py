@@ -61,10 +61,7 @@ class Job(Value):
 
 @contextlib.contextmanager
 def turn_of(store: Store, kind: Kind) -> Iterator[bool]:
-    """Yield whether this job may go on; if not, the one at work starts it at its end.
-
-    A job that goes on gets the lowest priority, but for a sync, for which another machine may wait.
-    """
+    """Yield whether this job may go on, at low priority but for a sync; if not, the one at work starts it later."""
     folder = os.path.join(store.context.home, *_FOLDER, kind.value)
     request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
     try:

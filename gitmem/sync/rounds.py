@@ -326,10 +326,7 @@ class _Sync:
         return tip
 
     def _follow_purges(self, remote_tip: str | None) -> bool:
-        """Apply records of purges to the store; True if commits got new ids, so that a new round is needed.
-
-        Only here does a sync replace history: in this store, and by the next push on the remote.
-        """
+        """Apply records of purges here, and by the next push there; True if commits got new ids: a new round."""
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
         done = follow(self._store, [remote_tip] if remote_tip else [], answers=answers)
         if done is None:

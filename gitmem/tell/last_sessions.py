@@ -54,10 +54,7 @@ _LAST_JUDGED = 1_200  # characters of the sentences of the last session, if a mo
 
 
 class Told(Value):
-    """An exchange, or another entry, as a line: its minute, its session's tag, its text, the id of its memory.
-
-    `request` is that of an exchange; `is_talk` is true for one that changed no file.
-    """
+    """An exchange or other entry as a line: minute, session's tag, text, id; `is_talk` if it changed no file."""
 
     minute: str
     session: str
@@ -184,10 +181,7 @@ def _session(exchange: Exchange) -> str:
 
 
 def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last: bool) -> str:
-    """Return the line of an exchange; "" if it names no subject.
-
-    `replied` is the next request of its session, `after` the line of that.
-    """
+    """Return the line of an exchange, "" without a subject; `replied` is the next request, `after` its line."""
     request, result = halves(exchange)
     asked, got = _topics(request), _topics(result)
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))

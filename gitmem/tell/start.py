@@ -287,10 +287,7 @@ def _named(entries: Iterable[tuple[str, str]], people: People) -> list[tuple[str
 
 
 def _unless(told: frozenset[str], marks: Marks, people: People) -> Callable[[str], str]:
-    """Return a function that shows an entry without its id, "" for one whose statement is in `told`.
-
-    A fact in dispute, or of another branch, says so.
-    """
+    """Return a function that shows an entry without its id, "" if `told` has it, with its dispute or branch."""
 
     def show(piece: str) -> str:
         entry, identifier = without_ids(piece), entry_id(piece)

@@ -265,10 +265,7 @@ def _folders(place: InstallPlace, path: str) -> Iterator[str]:
 
 
 def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
-    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks also uses.
-
-    With --everything these are only its hooks, which are removed with their own scope.
-    """
+    """Return the files and lists that another scope or host with hooks also uses; with --everything their hooks."""
     needed = set()
     for place in (place_of(app, one) for one in host.scopes if one is not scope):
         if hooks := hooked_file(host, place):

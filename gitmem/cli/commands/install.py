@@ -214,10 +214,7 @@ def _allows(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[str
 
 
 def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
-    """Ask whether the agent's own model may judge sessions, where nobody set a provider yet; the answer is kept.
-
-    `--yes` says yes, `--no-judge` no. Without a terminal and without `--yes` it stays off, as `gitmem status` says.
-    """
+    """Ask whether the agent's model may judge sessions, unless a provider is set or an option says; keep the answer."""
     context = app.context()
     config = read_config(context.environ, context.home, None)
     if any(origin.key == "summary.provider" for origin in config.origins):
