@@ -22,8 +22,7 @@ from gitmem.values import Value
 _BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
 _AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
-_MAX_FILES = 5
-_FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+_MAX_FILES = 12
 
 
 def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
@@ -89,8 +88,6 @@ def facts_of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[FoundFact]:
 
 
 def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the files of a session that a text names, by name or by path."""
-    named = dict.fromkeys(match[0] for match in _FILE_NAME.finditer(text))
+    """Return the project's files among those of a session that a text names."""
     inside = [file for file in files if not file.startswith(("/", "~", "../")) and file[1:2] != ":"]
-    found = [file for name in named for file in inside if file == name or file.endswith(f"/{name}")]
-    return tuple(dict.fromkeys(found))[:_MAX_FILES]
+    return tuple(file for file in inside if file.rpartition("/")[2] in text)[:_MAX_FILES]

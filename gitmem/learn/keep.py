@@ -15,7 +15,7 @@ from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.learn.evidence import folded
-from gitmem.learn.extract import repeated
+from gitmem.learn.extract import files_named, repeated
 from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
@@ -36,7 +36,6 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.numbers import numbers_of
 
 _OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim by whose words it rests on
-_MOST_FILES = 12
 _LEAST_OF_ERROR = 60  # characters
 _ENDED = {Why.DONE: "Done", Why.DROPPED: "Dropped", Why.REPLACED: "Replaced"}
 
@@ -145,7 +144,7 @@ class _Keeper:
             origin=self._origin(turn, is_agents=claim.who == AGENT and claim.kind is FactKind.CORE_LOGIC),
             sources=(turn.exchange_id,),
             keywords=fact_keywords(claim.statement),
-            files=_files_named(claim.statement, relative_files(turn.files, (turn.cwd,))),
+            files=files_named(claim.statement, relative_files(turn.files, (turn.cwd,))),
             scope=(turn.scope,) if turn.scope else (),
             until=claim.until,
             forbids=claim.forbids,
@@ -247,9 +246,3 @@ class _Keeper:
             _, more = self._made(Claim(FactKind.SOLUTION, text, fix.cause, fix.request, AGENT), turn)
             changes |= more
         return changes | rendered(patterns_with(self._store, self._transaction, seen)[0])
-
-
-def _files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the project's files among those of a turn that a text names."""
-    inside = (file for file in files if not file.startswith(("/", "~", "../")) and file[1:2] != ":")
-    return tuple(file for file in inside if file.rpartition("/")[2] in text)[:_MOST_FILES]

@@ -26,7 +26,6 @@ from gitmem.model.project_knowledge import (
     KnowledgeKind,
     commands_of,
     hotspot_lines,
-    installer_lines,
     join_commands,
     of_commands,
     parse_knowledge,
@@ -212,8 +211,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
     manifests = manifests_in(files)
     yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files, manifests)), commit=past.commit)
-    stack = (*manifest_lines(top, manifests), *installer_lines(there))
-    yield Knowledge(KnowledgeKind.STACK, stack, tuple(manifests), commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, tuple(manifest_lines(top, manifests)), tuple(manifests), commit=past.commit)
     hot = tuple(hotspot_lines((commit.files for commit in past.commits), errors, there))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 

@@ -289,10 +289,3 @@ def listed(names: Sequence[str]) -> str:
     """Return names as a list, of many the first and a number."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
-
-
-def installer_lines(there: frozenset[str]) -> Iterator[str]:
-    """Yield what installs the project's packages, as its lock files tell."""
-    yield from (
-        f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there
-    )
