@@ -10,6 +10,7 @@ import os
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.store import Store
+from gitmem.text.terminal import fields
 from gitmem.values import Value
 
 _FILE = "sync.json"
@@ -63,15 +64,8 @@ def _record(fields: dict[str, object]) -> SyncRecord:
 
 def write_record(private: str, name: str, record: SyncRecord | None) -> None:
     """Write the record of a remote, or delete it with None."""
-    content = {
-        remote: {
-            "tried": known.tried.isoformat(),
-            "synced": known.synced and known.synced.isoformat(),
-            "failure": known.failure,
-        }
-        for remote, known in {**read_records(private), name: record}.items()
-        if known is not None
-    }
+    records = {**read_records(private), name: record}.items()
+    content = {remote: fields(known, "tried synced failure") for remote, known in records if known is not None}
     write_json(os.path.join(private, _FILE), {"v": 1, "remotes": content})
 
 

@@ -9,6 +9,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.store.remotes import REFS, added_remotes, remotes
 from gitmem.store.store import Store
 from gitmem.sync.records import SyncRecord, left_file, read_records
+from gitmem.text.terminal import fields
 from gitmem.values import Value
 
 
@@ -28,18 +29,9 @@ class RemoteState(Value):
 
     def as_value(self) -> dict[str, object]:
         """Return the fields for `--json`."""
-        record = self.record
-        synced = record.synced.isoformat() if record and record.synced else None
-        last = {"synced": synced, "failure": record.failure if record else ""}
+        last = fields(self.record, "synced failure") if self.record else {"synced": None, "failure": ""}
         behind = {} if self.behind is None else {"behind": self.behind}
-        return {
-            "name": self.name,
-            "url": self.url,
-            "waiting": self.waiting,
-            **last,
-            **behind,
-            "automatic": self.automatic,
-        }
+        return {**fields(self, "name url waiting"), **last, **behind, "automatic": self.automatic}
 
 
 def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
