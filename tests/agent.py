@@ -11,10 +11,10 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,9 +114,23 @@ class Player(Agent):
 
     def __init__(self, world: World, patch: pytest.MonkeyPatch) -> None:
         super().__init__(world, "")
-        self._turns = self._calls = 0
+        self.acts = self._turns = self._calls = 0
+        self._began = datetime.now(UTC)
         patch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # nothing runs in the background
+        patch.setattr("gitmem.platform.machine.now", lambda: self._now().astimezone().replace(microsecond=0))
+        accept = HookSpool.accept
+
+        def accept_now(spool: HookSpool, *event: Any) -> str:
+            name = accept(spool, *event)
+            os.utime(os.path.join(spool.folder, name), (self._now().timestamp(),) * 2)
+            return name
+
+        patch.setattr(HookSpool, "accept", accept_now)
         hooks_end_no_process(patch)
+
+    def _now(self) -> datetime:
+        """Return the time of a clock that each act moves on a second: in one second ids decide what came first."""
+        return self._began + timedelta(seconds=self.acts)
 
     def begin(self, name: str) -> str:
         """Begin a session, after the end of the one before it."""
@@ -137,7 +151,6 @@ class Player(Agent):
         return self._shown("SessionStart", source="compact")
 
     def prompt(self, text: str) -> str:
-        time.sleep(1 - time.time() % 1)  # of two exchanges of one second the ids decide which comes first
         self._turns += 1
         self._record("user", text)
         return self._shown("UserPromptSubmit", prompt=text)
@@ -175,7 +188,7 @@ class Player(Agent):
 
     def _record(self, role: str, content: object) -> None:
         self._transcript.parent.mkdir(parents=True, exist_ok=True)
-        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        at = self._now().isoformat().replace("+00:00", "Z")
         line = {"type": role, "uuid": f"{self.session}-{self._turns}-{self._calls}-{role}", "sessionId": self.session}
         line |= {"cwd": str(self.project), "timestamp": at, "promptId": f"{self.session}-{self._turns}"}
         with self._transcript.open("a", encoding="utf-8") as file:

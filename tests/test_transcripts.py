@@ -40,7 +40,7 @@ _ACT = re.compile(r"^([#>+!<$~%]) (.*(?:\n  \| .*)*)", re.MULTILINE)
 _INDENT = "    "  # of what the agent is shown
 _ID = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAMED = re.compile(
-    rf"(?P<ID>(?<![\w.])(?:[0-9][{_ID}]{{19}}|[a-z][{_ID}]{{10}})(?!\w))"
+    rf"(?P<ID>(?<![\w.])(?:[0-9][{_ID}]{{19}}|(?!preferences)[a-z][{_ID}]{{10}})(?!\w))"
     r"|(?P<HASH>\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b)"
 )
 _CHANGES = (
@@ -80,6 +80,7 @@ class Transcript:
 
     def act(self, sign: str, text: str, player: Player) -> str:
         """Do what a line of a session says; return what is shown after it."""
+        player.acts += 1
         if sign == "$":
             return self.run(text)
         text, _, more = text.partition("\n")
