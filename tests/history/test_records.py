@@ -1,25 +1,15 @@
-import os
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from pathlib import Path
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from gitmem.archive.rotate import check
-from gitmem.document.entry import MemoryType
-from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.history.origin import blame, find_entry, versions
 from gitmem.history.records import parse_date, resolve
-from gitmem.platform.machine import Context
-from gitmem.record.save import save
-from gitmem.store.store import Store
-from tests.copies import StoreCopies
-from tests.own_settings import own_settings
+from tests.world import SEOUL, Clock, World
 
-SEOUL = timezone(timedelta(hours=9))
 NOW = datetime(2026, 11, 21, 14, 3, 22, 500_000, SEOUL)
 needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the process cannot be changed here")
 
@@ -90,84 +80,26 @@ def test_summer_time_of_the_system(monkeypatch: pytest.MonkeyPatch):
         time.tzset()
 
 
-START = datetime(2026, 11, 18, 9, 0, 0, tzinfo=timezone(timedelta(hours=9)))
+START = datetime(2026, 11, 18, 9, 0, 0, tzinfo=SEOUL)
 MEMORY = "memory.md"
 LONG = "a sentence that is long enough for git to take it for a copy of another one"
-SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
-
-
-@dataclass
-class Clock:
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **by: int) -> datetime:
-        self.now += timedelta(**by)
-        return self.now
-
-
-@dataclass
-class Memory:
-    """A store with a clock of its own, and what was saved to it."""
-
-    store: Store
-    clock: Clock
-    ids: list[str] = field(default_factory=list)
-    archive: str | None = None
-
-    def save(self, text: str, session: str = "", kind: MemoryType = MemoryType.NOTE, host: str = "cli") -> str:
-        at = self.clock.forward(minutes=1)
-        identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
-        saved = save(self.store, Save(identifier, at, text, kind, (), session, host))
-        self.ids.append(saved.id)
-        self.archive = saved.archive
-        return saved.commit or ""
-
-    def write(self, path: str, text: str) -> None:
-        full = os.path.join(self.store.root, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-
-    def rotate(self) -> str:
-        """Fill memory.md until it rotates; returns the archive's path."""
-        self.archive = None
-        while self.archive is None:
-            self.save(f"filler {len(self.ids)}: {LONG}", "filler")
-        return self.archive
-
-    @property
-    def tip(self) -> str:
-        return self.store.repository.resolve("HEAD")
 
 
 @pytest.fixture
-def memory(tmp_path: Path, home: Path, environ: dict[str, str], new_store: StoreCopies) -> Memory:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    clock = Clock()
-    return Memory(new_store(folder, Context(environ, str(home), "box", clock), START), clock)
-
-
-@pytest.fixture
-def small(memory: Memory) -> Memory:
-    """A store that rotates early."""
-    own_settings(memory.store.context, SMALL)
-    memory.store = Store(memory.store.root, memory.store.context)
-    return memory
+def memory(world: World) -> World:
+    """Give a store whose time moves on a minute at each look."""
+    return World(world.root, world.context._replace(clock=Clock(START, timedelta(minutes=1))))
 
 
 # resolve
 
 
-def test_dates_mean_the_end_of_what_they_name(memory: Memory):
-    on_18th = [memory.save("one"), memory.save("two")]
+def test_dates_mean_the_end_of_what_they_name(memory: World):
+    on_18th = [memory.save("one").commit, memory.save("two").commit]
     minute = memory.clock.now
-    memory.clock.forward(days=2)
-    on_20th = memory.save("three")
-    memory.clock.forward(days=1)
+    memory.clock.now += timedelta(days=2)
+    on_20th = memory.save("three").commit
+    memory.clock.now += timedelta(days=1)
     asked = memory.store
 
     assert resolve(asked, "2026-11-18") == on_18th[1]
@@ -184,10 +116,9 @@ def test_dates_mean_the_end_of_what_they_name(memory: Memory):
 # blame and entries
 
 
-def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
+def test_words_that_were_saved_twice_belong_to_each_save(memory: World):
     text = f"title\n{LONG}\n\n```\n{LONG} in code\n```"
-    first = memory.save(text, "first")
-    second = memory.save(text, "second")
+    first, second = (memory.save(text, session=session).commit for session in ("first", "second"))
 
     lines = blame(memory.store, MEMORY)
 
@@ -199,22 +130,21 @@ def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
     ] * 2
 
 
-def test_entry_that_was_taken_out_comes_from_history(memory: Memory):
-    commit = memory.save("gone")
-    identifier = memory.ids[-1]
+def test_entry_that_was_taken_out_comes_from_history(memory: World):
+    saved = memory.save("gone")
     for path in (MEMORY, "daily/2026/11/2026-11-18.md"):
         memory.write(path, "nothing\n")
     check(memory.store)
 
-    found = find_entry(memory.store, identifier)
+    found = find_entry(memory.store, saved.id)
 
     assert found.entry.text == "gone"
     assert found.places == ()
     assert found.origin
-    assert found.origin.commit == commit
+    assert found.origin.commit == saved.commit
 
 
-def test_entry_by_hand_has_no_origin(memory: Memory):
+def test_entry_by_hand_has_no_origin(memory: World):
     line = f"- [2026-11-18 10:00:00] **Note**: text 7 ^{make_id(7, bytes(7))}\n"
     memory.write("notes.md", f"# 한국\n\n{line}")
     check(memory.store)
