@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
+from tests.world import NOON, World
 
 _FENCE = re.compile(r"<gitmem-memory source='[^'<>]*'>\n[^\n]*\n(.*)\n</gitmem-memory>", re.DOTALL)
 
@@ -33,9 +33,6 @@ def call_on(store: Store) -> Call:
     return Call(store, store.context.clock())
 
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-
-
 _served: list[Callable[[], Store]] = []  # opens the store of the memory that is asked
 
 
@@ -45,25 +42,17 @@ def _server() -> DocumentServer:
     return make_server(Served(lambda: _served[-1]()))  # noqa: PLW0108  # the last one then
 
 
-class Memory:
+class Memory(World):
     """A store that files are put into by hand, and what its server answers."""
 
     def __init__(self, root: Path, context: Context) -> None:
-        self.root = root
-        self.context = context
+        super().__init__(root, context)
         self.server = _server()
-
-    def open(self) -> Store:
-        return Store(str(self.root), self.context)
-
-    def put(self, path: str, text: str | bytes) -> None:
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_bytes(text.encode() if isinstance(text, str) else text)
 
     def ask(self, work, mode: str = "auto"):
         """Return what a coroutine function makes of a client."""
 
-        _served[:] = [self.open]
+        _served[:] = [self.reopen]
 
         async def run():
             async with Client(self.server, mode=mode) as client:
@@ -106,8 +95,8 @@ class Memory:
 
 
 @pytest.fixture
-def memory(home: Path, environ: dict[str, str], tmp_path: Path, new_store: StoreCopies) -> Memory:
+def memory(context: Context, tmp_path: Path, new_store: StoreCopies) -> Memory:
     project = tmp_path / "프로젝트 one"
     project.mkdir()
-    context = Context(environ, str(home), "box", lambda: NOW)
-    return Memory(project / ".gitmem", new_store(project, context, NOW).context)
+    new_store(project, context, NOON)
+    return Memory(project / ".gitmem", context)

@@ -31,9 +31,9 @@ def test_a_task_is_begun_planned_and_ended(memory):
 
 def test_what_hooks_delivered_comes_before_what_the_agent_notes(memory):
     payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Fix the loader of empty files"}
-    HookSpool(memory.open().private).accept("UserPromptSubmit", 0, json.dumps(payload).encode())
+    HookSpool(memory.reopen().private).accept("UserPromptSubmit", 0, json.dumps(payload).encode())
     memory.text("memory_task", act="note", text="empty files are read as none")
-    (found,) = running(memory.open())
+    (found,) = running(memory.reopen())
     assert (found.session, found.discoveries) == ("s1", ("empty files are read as none",))
     assert found.task.description == "Fix the loader of empty files"
 
@@ -48,7 +48,7 @@ def test_what_is_missing_is_said(memory):
     assert "There is no folder" in memory.call("memory_search", query="x", stores="/no/such").content[0].text
     found = memory.call("memory_search", query="zebra").content
     assert (found[0].text, "deep=true" in found[1].text) == ('{"hits":[]}', True), "nothing found, and a way on"
-    memory.put("memory.md", "")
+    memory.write("memory.md", "")
     assert "nothing is remembered yet" in memory.read("memory_load", source="full")
 
 
@@ -94,9 +94,9 @@ def test_what_a_line_was_before(memory):
 
 
 def test_a_long_version_is_shortened_and_can_be_got(memory):
-    memory.put("knowledge/long.md", "".join(f"old {number}\n" for number in range(50)))
+    memory.write("knowledge/long.md", "".join(f"old {number}\n" for number in range(50)))
     save(memory, "one")
-    memory.put("knowledge/long.md", "new\n")
+    memory.write("knowledge/long.md", "new\n")
     save(memory, "two")
     text = memory.read("memory_history", path="knowledge/long.md", start_line=1)
     assert text.count("- old ") == 20
@@ -105,7 +105,7 @@ def test_a_long_version_is_shortened_and_can_be_got(memory):
 
 
 def test_long_ranges_are_told_in_parts(memory):
-    memory.put("knowledge/long.md", "".join(f"line {number}\n" for number in range(1, 301)))
+    memory.write("knowledge/long.md", "".join(f"line {number}\n" for number in range(1, 301)))
     text = memory.read("memory_history", path="knowledge/long.md", start_line=1, end_line=300)
     assert "[knowledge/long.md:1-60]" in text
     assert "Next: memory_history('knowledge/long.md', 61, 300)" in text
@@ -121,9 +121,9 @@ def entries(word: str, count: int) -> str:
 
 
 def test_load_gives_the_memory_document_and_full_todays_log_too(memory):
-    memory.put("memory.md", MEMORY.format("- we use uv\n", "", ""))
-    memory.put("daily/2026/11/2026-11-21.md", "# 2026-11-21\n\n오늘의 기록\n")
-    memory.put("daily/2026/11/2026-11-20.md", "yesterday\n")
+    memory.write("memory.md", MEMORY.format("- we use uv\n", "", ""))
+    memory.write("daily/2026/11/2026-11-21.md", "# 2026-11-21\n\n오늘의 기록\n")
+    memory.write("daily/2026/11/2026-11-20.md", "yesterday\n")
     startup = memory.read("memory_load")
     assert startup.startswith("[memory.md, ")
     assert "- we use uv" in startup
@@ -137,8 +137,8 @@ def test_load_gives_the_memory_document_and_full_todays_log_too(memory):
 
 @pytest.mark.parametrize("tokens", [500, 3000])
 def test_load_keeps_within_its_budget_and_says_where_the_rest_is(memory, tokens):
-    memory.put("memory.md", MEMORY.format("- we use uv\n", entries("recent", 400), "- it is slow\n"))
-    memory.put("daily/2026/11/2026-11-21.md", entries("today", 400))
+    memory.write("memory.md", MEMORY.format("- we use uv\n", entries("recent", 400), "- it is slow\n"))
+    memory.write("daily/2026/11/2026-11-21.md", entries("today", 400))
     text = memory.read("memory_load", source="full", max_tokens=tokens)
     assert estimate_tokens(text) <= tokens + 20  # two heads
     assert "- we use uv" in text
@@ -151,7 +151,7 @@ def test_load_keeps_within_its_budget_and_says_where_the_rest_is(memory, tokens)
 
 
 def test_get_gives_lines_an_entry_or_the_whole(memory):
-    memory.put("knowledge/a.md", "# One\n\nfirst\n\n# Two\n\nsecond\nthird\n")
+    memory.write("knowledge/a.md", "# One\n\nfirst\n\n# Two\n\nsecond\nthird\n")
     assert memory.read("memory_get", path="knowledge/a.md", start_line=7, end_line=8).endswith("]\nsecond\nthird")
     section = memory.read("memory_get", path="knowledge/a.md", start_line=7)
     assert section.startswith("[knowledge/a.md:5-")
@@ -168,7 +168,7 @@ def test_get_gives_lines_an_entry_or_the_whole(memory):
 
 def test_what_does_not_fit_is_told_how_to_be_got(memory):
     lines = [f"line {number} {'x' * 30}" for number in range(1, 401)]
-    memory.put("knowledge/a.md", "\n".join(lines))
+    memory.write("knowledge/a.md", "\n".join(lines))
     collected, start = [], 1
     for _ in range(50):
         text = memory.read("memory_get", path="knowledge/a.md", start_line=start, end_line=400, max_tokens=500)
@@ -183,7 +183,7 @@ def test_what_does_not_fit_is_told_how_to_be_got(memory):
 
 def test_a_line_longer_than_the_budget_is_paged(memory):
     whole = "".join(chr(0xAC00 + number % 5000) for number in range(4_000))
-    memory.put("knowledge/a.md", f"{whole}\nlast")
+    memory.write("knowledge/a.md", f"{whole}\nlast")
     collected, column, start = "", 0, 1
     for _ in range(20):
         text = memory.read(
@@ -235,7 +235,7 @@ def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
 
 
 def test_a_removed_file_is_read_as_it_was_last_and_said_to_be_gone(memory, bare_git):
-    memory.put("knowledge/deploy.md", "Deploy with helm.\n\nOn Mondays.\n")
+    memory.write("knowledge/deploy.md", "Deploy with helm.\n\nOn Mondays.\n")
     for act in (
         ["add", "-A"],
         ["commit", "-qm", "Add"],
@@ -261,7 +261,7 @@ def test_an_agent_is_told_what_to_do_next(memory, arguments, words):
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_hit_has_what_the_spec_says_and_no_more_than_it_knows(memory, mode):
-    memory.put("knowledge/build.md", "# Build\n\nWe use uv, not pnpm.\n")
+    memory.write("knowledge/build.md", "# Build\n\nWe use uv, not pnpm.\n")
     result = memory.call("memory_search", mode, query="pnpm")
     assert (result.is_error, result.structured_content) == (False, None)
     (hit,) = memory.search("pnpm")
@@ -278,7 +278,7 @@ def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
 
 
 def test_a_search_of_many_stores_names_the_store_of_each_hit(memory):
-    memory.put("knowledge/animals.md", "The zebra eats grass.\n")
+    memory.write("knowledge/animals.md", "The zebra eats grass.\n")
     result = memory.call("memory_search", query="zebra", stores=str(memory.root.parent))
     assert f'"store":"{memory.root}"' in result.content[0].text
     assert "zebra eats grass" in result.content[0].text
@@ -289,10 +289,10 @@ def test_a_tool_says_of_which_part_of_the_project_a_memory_is(memory):
     project = memory.root.parent
     for part in ("packages/a", "packages/b"):
         (project / part).mkdir(parents=True)
-        add_scope(memory.open(), str(project / part))
+        add_scope(memory.reopen(), str(project / part))
 
     def of(part: str) -> Store:
-        store = Store(str(memory.root), memory.context)
+        store = memory.reopen()
         store.folder = str(project / part)
         return store
 

@@ -40,7 +40,7 @@ def test_what_always_stands_in_an_agents_context_is_small(memory):
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_calls_at_once_are_all_answered_right(memory, bare_git, mode):
     for number in range(20):
-        memory.put(f"knowledge/{number}.md", f"the word number{number} stands here\n")
+        memory.write(f"knowledge/{number}.md", f"the word number{number} stands here\n")
 
     async def work(client):
         limit = anyio.CapacityLimiter(8)
@@ -71,14 +71,14 @@ def test_calls_at_once_are_all_answered_right(memory, bare_git, mode):
     "query", ["", " ", "a" * 100_000, "(" * 5_000, '"', "\0", "[\\", "since:never", "\U0001f9ea", "-"]
 )
 def test_hostile_queries_are_answered(memory, query):
-    memory.put("knowledge/a.md", "words ( [ \\ \U0001f9ea\n")
+    memory.write("knowledge/a.md", "words ( [ \\ \U0001f9ea\n")
     result = memory.call("memory_search", query=query)
     assert result.is_error == (query.strip() in {"", "since:never"})
 
 
 def test_what_takes_long_says_that_it_is_alive(memory, monkeypatch):
     monkeypatch.setattr("gitmem.mcp.tools._BEAT", 0.05)
-    slow = make_server(ServedMemory(lambda: time.sleep(0.4) or memory.open()))
+    slow = make_server(ServedMemory(lambda: time.sleep(0.4) or memory.reopen()))
     memory.server = slow
     beats = []
 

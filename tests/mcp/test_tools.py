@@ -31,7 +31,7 @@ def test_a_save_is_one_commit_in_its_section_of_the_days_log_and_found_at_once(m
 def test_what_is_private_is_saved_into_the_private_store_alone(memory, bare_git):
     saved = memory.call("memory_save", type="note", content="The zebra is mine.", metadata={"private": True})
     assert not saved.is_error
-    private = store_for_session(memory.open(), "", private=True)
+    private = store_for_session(memory.reopen(), "", private=True)
     assert private.is_private
     assert "The zebra is mine." in bare_git(private.root, "log", "--patch", "--all")
     assert "zebra" not in bare_git(memory.root, "log", "--patch", "--all")

@@ -1,29 +1,16 @@
-"""A store to search in, and a way to put files there."""
-
-from datetime import UTC, datetime
-from pathlib import Path
+"""A store to search in."""
 
 import pytest
 
 from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit
-from gitmem.store.store import Store
 from tests.copies import StoreCopies
+from tests.world import NOON, World
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
-
-class Shelf:
-    """A store that files are put into by hand."""
-
-    def __init__(self, store: Store, root: Path) -> None:
-        self.store = store
-        self.root = root
-
-    def put(self, path: str, text: str | bytes) -> None:
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_bytes(text.encode() if isinstance(text, str) else text)
+class Shelf(World):
+    """A store that files are put into by hand, and what searches find in it."""
 
     def search(self, query: str, **options) -> list[Hit]:
         return answer(self.store, query, **options).hits
@@ -36,8 +23,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(home: Path, environ: dict[str, str], tmp_path: Path, new_store: StoreCopies) -> Shelf:
+def shelf(context: Context, tmp_path, new_store: StoreCopies) -> Shelf:
     project = tmp_path / "project"
     project.mkdir()
-    store = new_store(project, Context(environ, str(home), "box", lambda: NOW), NOW)
-    return Shelf(store, project / ".gitmem")
+    new_store(project, context, NOON)
+    return Shelf(project / ".gitmem", context)

@@ -48,7 +48,7 @@ FOUND = {  # a text, and in which line the section of the best hit begins
 
 @pytest.mark.parametrize("text, queries", FOUND.values(), ids=FOUND)
 def test_words_are_found(shelf, text, queries):
-    shelf.put("knowledge/a.md", text)
+    shelf.write("knowledge/a.md", text)
 
     assert {query: shelf.places(query)[0][1] for query in queries} == queries
 
@@ -77,9 +77,9 @@ def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shel
         f"- [10:00:0{n}] **Exchange** #5f0c2a7e: {asked}? ^xrr0fya7zz{n}\n\n  **Outcome:** interrupted\n"
         for n in range(3)
     )
-    shelf.put("daily/2026/11/2026-11-20.md", f"# 2026-11-20\n\n{requests}")
+    shelf.write("daily/2026/11/2026-11-20.md", f"# 2026-11-20\n\n{requests}")
     fact = "The staging database listens on port 5433"
-    shelf.put("facts/rule/r0123456789-a.md", f"---\nid: r0123456789\nkind: rule\n---\n{fact}.\n")
+    shelf.write("facts/rule/r0123456789-a.md", f"---\nid: r0123456789\nkind: rule\n---\n{fact}.\n")
 
     assert shelf.paths(f"{asked}?")[0] == "facts/rule/r0123456789-a.md"
 
@@ -89,7 +89,7 @@ def test_an_entry_between_two_that_match_is_found_before_one_that_stands_alone(s
     lines = "".join(
         f"- [2026-11-21 10:{n:02}:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n:02}\n" for n, text in enumerate(texts)
     )
-    shelf.put("daily/2026/11/2026-11-21.md", lines)
+    shelf.write("daily/2026/11/2026-11-21.md", lines)
 
     starts = [start for _, start in shelf.places("zebra")]
 
@@ -104,25 +104,25 @@ def dated(day: str, number: int) -> str:
 def test_of_equals_the_newer_and_the_one_in_memory_come_first(shelf):
     days = {"2026-11-20": 1, "2026-10-01": 2, "2025-01-01": 3}
     for day, number in days.items():
-        shelf.put(f"archive/memory_{number}.md", f"## Notes\n\n{dated(day, number)}")
+        shelf.write(f"archive/memory_{number}.md", f"## Notes\n\n{dated(day, number)}")
 
     assert [hit.date[:10] for hit in shelf.search("cache")] == list(days)
 
-    shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-20', 4)}")
+    shelf.write("memory.md", f"## Notes\n\n{dated('2026-11-20', 4)}")
 
     assert shelf.paths("cache")[0] == "memory.md"
 
 
 def test_a_better_hit_stays_before_a_newer_one(shelf):
-    shelf.put("archive/memory_1.md", "## Notes\n\n" + dated("2020-01-01", 1).replace("cache", "wheel cache"))
-    shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-21', 2)}")
+    shelf.write("archive/memory_1.md", "## Notes\n\n" + dated("2020-01-01", 1).replace("cache", "wheel cache"))
+    shelf.write("memory.md", f"## Notes\n\n{dated('2026-11-21', 2)}")
     assert shelf.paths("wheel cache")[0] == "archive/memory_1.md"
 
 
 def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     for number in range(5):
-        shelf.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
-    shelf.put("daily/2026/11/2026-11-20.md", "".join(ENTRY.format(n=n, text="horse") for n in range(4)))
+        shelf.write(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
+    shelf.write("daily/2026/11/2026-11-20.md", "".join(ENTRY.format(n=n, text="horse") for n in range(4)))
 
     def totals(query, limit):
         found = answer(shelf.store, query, limit=limit)
@@ -140,7 +140,7 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
 
 def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(shelf):
     text = "Invoices go through RabbitMQ, as it retries failed ones by itself and needs no code for it."
-    shelf.put(
+    shelf.write(
         "facts/decision/d4f7k2m9q0x-queue.md",
         f"---\nid: d4f7k2m9q0x\nkind: decision\nkeywords: [broker, queue]\n---\n{text}\n",
     )
@@ -148,7 +148,7 @@ def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(she
     (hit,) = shelf.search("which broker")
     assert (hit.start, hit.text, hit.entry, hit.field) == (6, text, "d4f7k2m9q0x", "")
 
-    shelf.put("memory.md", "- [2026-11-21 10:01:00] **Decision**: Invoices go through RabbitMQ. ^d4f7k2m9q0x\n")
+    shelf.write("memory.md", "- [2026-11-21 10:01:00] **Decision**: Invoices go through RabbitMQ. ^d4f7k2m9q0x\n")
     assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
 
 
@@ -158,7 +158,7 @@ def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(s
     between = f"{entry.format(n=1)}  **Answer:** Done.\n\n{filler}  **Said:** Zinc, the zinc of railings.\n"
     other = filler.replace("wood and stone and water", "bread and salt and cheese")
     at_end = f"{entry.format(n=2)}  **Answer:** Railings of zinc.\n\n{other}  **Said:** Let me look.\n"
-    shelf.put("daily/2026/11/2026-11-20.md", f"{between}\n{at_end}")
+    shelf.write("daily/2026/11/2026-11-20.md", f"{between}\n{at_end}")
 
     hits = shelf.search("zinc railings")
 
@@ -168,7 +168,7 @@ def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(s
 
 def test_what_shares_little_with_a_query_is_weak(shelf):
     for number, word in enumerate(("server", "client", "cache", "login", "cart", "order", "mail")):
-        shelf.put(f"knowledge/{number}.md", f"# {word}\n\nThe {word} of the shop is written in Python.\n")
+        shelf.write(f"knowledge/{number}.md", f"# {word}\n\nThe {word} of the shop is written in Python.\n")
 
     assert not shelf.search("what is the cart written in")[0].weak
     assert {hit.weak for hit in shelf.search("which monthly infrastructure costs has the shop")} == {True}
@@ -176,17 +176,17 @@ def test_what_shares_little_with_a_query_is_weak(shelf):
 
 
 def test_another_word_for_the_same_thing_is_found_and_a_word_of_the_query_comes_first(shelf):
-    shelf.put("knowledge/a.md", "# Checks\n\nLinted with `mise run lint`.\n\n# Other\n\nTasks run by mise.\n")
+    shelf.write("knowledge/a.md", "# Checks\n\nLinted with `mise run lint`.\n\n# Other\n\nTasks run by mise.\n")
     assert shelf.places("which linter do we use")[0] == ("knowledge/a.md", 1)
     assert not shelf.search("which linter do we use")[0].weak
 
-    shelf.put("knowledge/b.md", "# Package\n\nAll of it is managed by pnpm.\n")
+    shelf.write("knowledge/b.md", "# Package\n\nAll of it is managed by pnpm.\n")
     assert shelf.paths("package manager")[0] == "knowledge/b.md"
     assert shelf.paths("패키지 설치") == ["knowledge/b.md"]
 
 
 def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
-    shelf.put(
+    shelf.write(
         "knowledge/a.md", "# A\n\nshop-api, the shop-api, api of the shop\n\n# B\n\nThe shop-api logs as lines.\n"
     )
 
@@ -194,7 +194,7 @@ def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
 
 
 def test_a_hit_is_weak_if_it_is_far_from_the_query_and_good_if_it_is_near(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nmallet\n")
+    shelf.write("knowledge/a.md", "# A\n\nmallet\n")
     units = sources.work_tree(shelf.store, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[0]
 
     def weak(found: Found, near: float) -> bool:
@@ -216,7 +216,7 @@ created: 2026-11-01T10:00:00+00:00
 
 
 def put(shelf, identifier, text, status="active", more=""):
-    shelf.put(f"facts/decision/{identifier}-x.md", FACT.format(id=identifier, text=text, status=status, more=more))
+    shelf.write(f"facts/decision/{identifier}-x.md", FACT.format(id=identifier, text=text, status=status, more=more))
 
 
 def test_a_fact_names_the_session_in_which_it_was_learned(shelf):
@@ -229,8 +229,8 @@ def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
     put(shelf, "d000000000a", "Use Memcached for sessions.")
     more = "superseded_by: d000000000a\nsources: [x0123456789]\n"
     put(shelf, "d000000000b", "Use Redis for sessions.", "superseded", more)
-    shelf.put("memory.md", "- [2026-11-01 10:00:00] **Exchange**: Let us take Redis. ^x0123456789\n")
-    shelf.put("daily/2026/11/2026-11-02.md", "# Notes\n\nWe use Redis for sessions.\n")
+    shelf.write("memory.md", "- [2026-11-01 10:00:00] **Exchange**: Let us take Redis. ^x0123456789\n")
+    shelf.write("daily/2026/11/2026-11-02.md", "# Notes\n\nWe use Redis for sessions.\n")
 
     found = answer(shelf.store, "redis")
     assert {hit.path: hit.standing for hit in found.hits} == {
@@ -252,7 +252,7 @@ def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
 def test_a_snippet_has_at_most_200_characters_with_what_holds_now(shelf, successor, before, behind):
     put(shelf, "d000000000a", successor)
     put(shelf, "d000000000b", "Use Redis for all the sessions.", "superseded", "superseded_by: d000000000a\n")
-    shelf.put("daily/2026/11/2026-11-02.md", f"{before}We use Redis for all the sessions.{behind}\n")
+    shelf.write("daily/2026/11/2026-11-02.md", f"{before}We use Redis for all the sessions.{behind}\n")
 
     found = answer(shelf.store, "redis sessions")
     [shown] = [hit.shown_snippet for hit in found.hits if hit.path.startswith("daily/")]

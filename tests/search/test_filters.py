@@ -19,9 +19,9 @@ def filled(shelf):
         f"- [{time}] **{label}**{tags}: {text} ^01m80m1r5d7wvtt7ft{n:02}\n"
         for n, (time, label, tags, text) in enumerate(ENTRIES)
     ]
-    shelf.put("memory.md", "## Recent Context\n\n" + "".join(lines))
-    shelf.put("daily/2026/11/2026-11-20.md", "## Notes\n\ncache of the day\n")
-    shelf.put("knowledge/cache.md", "# About\n\nThe cache, told once.\n")
+    shelf.write("memory.md", "## Recent Context\n\n" + "".join(lines))
+    shelf.write("daily/2026/11/2026-11-20.md", "## Notes\n\ncache of the day\n")
+    shelf.write("knowledge/cache.md", "# About\n\nThe cache, told once.\n")
     return shelf
 
 
@@ -57,7 +57,7 @@ def test_without_words_the_newest_come_first(filled):
 
 
 def test_a_minus_within_a_word_takes_nothing_away(filled):
-    filled.put("knowledge/b.md", "# A\n\nthe two-phase commit\n")
+    filled.write("knowledge/b.md", "# A\n\nthe two-phase commit\n")
 
     assert filled.paths("two-phase") == ["knowledge/b.md"]
 
@@ -66,11 +66,11 @@ def test_a_minus_within_a_word_takes_nothing_away(filled):
 @pytest.mark.parametrize("filters", ["tag:seldom", "type:decision", "until:2020-01-02", '"seldom told"', "-often"])
 def test_what_passes_is_found_behind_however_many_files_that_do_not(shelf, filters):
     for number in range(450):
-        shelf.put(
+        shelf.write(
             f"sessions/2026/01/20260101_{number:06}_a.md",
             f"- [2026-01-01 10:00:00] **Note**: cache often ^x{number:010}\n",
         )
-    shelf.put(
+    shelf.write(
         "sessions/2020/01/20200101_000000_a.md",
         "- [2020-01-01 10:00:00] **Decision** #seldom: a cache, seldom told, "
         + "beside much else " * 40
@@ -88,7 +88,7 @@ OLD, NEW = "xt9k2m3n4p5", "xv8f0syqkrt"
 def log(shelf, day, session, identifier, said):
     request, reply = said
     text = LOG.format(day=day, session=session, id=identifier, request=request, answer=reply)
-    shelf.put(f"daily/{day[:4]}/{day[5:7]}/{day}.md", text)
+    shelf.write(f"daily/{day[:4]}/{day[5:7]}/{day}.md", text)
 
 
 def told(shelf, query, **options):
@@ -150,7 +150,7 @@ def test_a_fact_that_no_longer_holds_is_not_the_newest_of_its_subject(shelf):
 
 
 def test_a_type_of_an_older_tools_log_is_found_and_any_other_unknown_one_is_refused(filled):
-    filled.put("daily/2025/01/2025-01-05.md", "- [09:00:00] **Bugfix**: cache of old ^01m80m1r5d7wvtt7ft99\n")
+    filled.write("daily/2025/01/2025-01-05.md", "- [09:00:00] **Bugfix**: cache of old ^01m80m1r5d7wvtt7ft99\n")
     assert filled.places("cache type:bugfix") == [("daily/2025/01/2025-01-05.md", 1)]
     with pytest.raises(FilterError, match="There is no type 'bugfx'"):
         check_types("cache type:bugfx")

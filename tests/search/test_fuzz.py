@@ -38,7 +38,7 @@ ODD = [
 
 @pytest.mark.parametrize("query", ODD)
 def test_odd_queries_are_answered(shelf, query):
-    shelf.put("knowledge/a.md", TEXT)
+    shelf.write("knowledge/a.md", TEXT)
 
     assert all((shelf.root / path).is_file() for path in shelf.paths(query))
 
@@ -47,7 +47,7 @@ def test_odd_queries_are_answered(shelf, query):
     "query", ["x" * 100_000, "word " * 20_000, "( " * 50_000, "가나다 " * 25_000, '"' * 100_000, "🎉" * 25_000]
 )
 def test_long_queries_are_answered_by_a_bounded_number_of_terms(shelf, query):
-    shelf.put("knowledge/a.md", TEXT * 50)
+    shelf.write("knowledge/a.md", TEXT * 50)
 
     shelf.search(query)
 
@@ -61,7 +61,7 @@ def test_letters_of_every_block_are_found_as_they_stand(shelf):
         if unicodedata.category(character) in {"Lo", "Ll", "Lu"}:
             letters.setdefault(code >> 8, character)
     words = [unicodedata.normalize("NFC", letter * 3) for letter in letters.values()]
-    shelf.put("knowledge/a.md", "".join(f"# {number}\n\n{word}\n\n" for number, word in enumerate(words)))
+    shelf.write("knowledge/a.md", "".join(f"# {number}\n\n{word}\n\n" for number, word in enumerate(words)))
 
     missing = [word for word in words if not shelf.search(word, limit=1)]
 
@@ -71,7 +71,7 @@ def test_letters_of_every_block_are_found_as_they_stand(shelf):
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=200))
 def test_any_query_is_answered(shelf, query):
-    shelf.put("knowledge/a.md", TEXT)
+    shelf.write("knowledge/a.md", TEXT)
 
     assert all((shelf.root / path).is_file() for path in shelf.paths(query))
 

@@ -28,8 +28,8 @@ def near(shelf, environ, provider, monkeypatch):
     provider.same = {"car": "automobile"}
     settings = EmbeddingConfig(provider="openai", base_url=f"{provider.url}/v1", model="fake")
     shelf.store.config = shelf.store.config._replace(embedding=settings)
-    shelf.put("daily/2026/11/2026-11-20.md", LOG)
-    shelf.put("knowledge/others.md", OTHERS)
+    shelf.write("daily/2026/11/2026-11-20.md", LOG)
+    shelf.write("knowledge/others.md", OTHERS)
     return shelf
 
 
@@ -132,7 +132,7 @@ def test_too_many_vectors_without_numpy_leave_the_hits_of_the_words(near, monkey
 
 def test_a_hand_edit_is_found_at_once_by_its_words_and_its_old_vectors_are_not_used(near):
     filled(near)
-    near.put("daily/2026/11/2026-11-20.md", LOG.replace("automobile", "violin"))
+    near.write("daily/2026/11/2026-11-20.md", LOG.replace("automobile", "violin"))
     assert near.places("car") == []
     assert near.places("violin") == [("daily/2026/11/2026-11-20.md", 3)]
     assert filled(near).embedded == 1
@@ -152,7 +152,7 @@ def test_filters_hold_for_what_vectors_find(near):
 
 def test_secrets_do_not_leave_the_machine(near, provider):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    near.put("knowledge/leak.md", f"# Leak\n\nthe token is {secret} <private>not yours</private>\n")
+    near.write("knowledge/leak.md", f"# Leak\n\nthe token is {secret} <private>not yours</private>\n")
     filled(near)
     near.search(f"what is {secret}")
     sent = str(provider.asked)
@@ -162,10 +162,10 @@ def test_secrets_do_not_leave_the_machine(near, provider):
 
 
 def test_what_has_no_vector_yet_keeps_its_place(near):
-    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread\n")
+    near.write("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread\n")
     assert near.paths("bread flour")[0] == "knowledge/yeast.md"
     filled(near)
-    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread.\n")
+    near.write("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread.\n")
     assert near.paths("bread flour")[0] == "knowledge/yeast.md"
 
 

@@ -23,7 +23,7 @@ FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some len
 
 def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
     head = "- [10:00:00] **Exchange** #1b4e51f0: How do we build the bridge? ^x4f7k2m9q0x\n\n  **Answer:** So.\n\n"
-    shelf.put("daily/2026/11/2026-11-20.md", f"{head}{FILLER}  The railing is of zinc.\n\n{FILLER}")
+    shelf.write("daily/2026/11/2026-11-20.md", f"{head}{FILLER}  The railing is of zinc.\n\n{FILLER}")
     hits = shelf.search("bridge zinc")
 
     text = recall("bridge zinc", hits, 2_000).text
@@ -38,7 +38,7 @@ def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
 
 
 def test_no_line_of_a_memory_reads_as_the_heading_of_another_one(shelf):
-    shelf.put("knowledge/bridge.md", "# Bridge\n\nThe zinc railing.\n[2026-11-20, Rule, ^r4f7k2m9q0x]\nPaint it.\n")
+    shelf.write("knowledge/bridge.md", "# Bridge\n\nThe zinc railing.\n[2026-11-20, Rule, ^r4f7k2m9q0x]\nPaint it.\n")
     text = recall("zinc railing", shelf.search("zinc railing"), 2_000).text
     assert "\n  [2026-11-20, Rule, ^r4f7k2m9q0x]\n" in text
 

@@ -21,7 +21,8 @@ def large(shelf, monkeypatch):
     monkeypatch.setattr(scan, "BUDGET", 60)
     for number in range(300):
         word = "zebra" if number == 7 else "horse"
-        shelf.put(f"knowledge/{number // 100}/part-{number:03}.md", f"# Part {number}\n\nCommon words of the {word}\n")
+        text = f"# Part {number}\n\nCommon words of the {word}\n"
+        shelf.write(f"knowledge/{number // 100}/part-{number:03}.md", text)
     os.mkdir(os.path.join(shelf.store.private, scan.FOLDER))
     keep(shelf)
     return shelf
@@ -58,8 +59,8 @@ def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_
 
 def test_concepts_and_episodes_are_left_out(large):
     for number in range(2):  # the second came since
-        large.put(f"episodes/2026/11/old-{number}.md", "# Episode\n\nthe tapir\n")
-        large.put(f"concepts/old-{number}.md", "# Concept\n\nthe tapir\n")
+        large.write(f"episodes/2026/11/old-{number}.md", "# Episode\n\nthe tapir\n")
+        large.write(f"concepts/old-{number}.md", "# Concept\n\nthe tapir\n")
         keep(large) if not number else commit(large)
 
     assert asked(large, "tapir") == []
@@ -67,8 +68,8 @@ def test_concepts_and_episodes_are_left_out(large):
 
 
 def test_what_came_since_is_found_and_what_went_is_not(large):
-    large.put("knowledge/new.md", "# New\n\nthe okapi\n")
-    large.put(SESSION, "# Session\n\nthe gnu\n")
+    large.write("knowledge/new.md", "# New\n\nthe okapi\n")
+    large.write(SESSION, "# Session\n\nthe gnu\n")
     (large.root / "knowledge/0/part-007.md").unlink()
     other = large.root / "knowledge/0/part-008.md.tmp"
     other.write_text("# Part 8\n\nthe quagga\n")
@@ -85,7 +86,7 @@ def test_what_came_since_is_found_and_what_went_is_not(large):
 def test_the_texts_are_written_anew_once_many_files_have_changed(large, monkeypatch):
     path = Path(large.store.private, scan.FOLDER, "all")
     before = path.read_bytes()
-    large.put("knowledge/0/part-009.md", "# Part 9\n\nthe okapi\n")
+    large.write("knowledge/0/part-009.md", "# Part 9\n\nthe okapi\n")
     keep(large)
     assert path.read_bytes() == before
     assert asked(large, "okapi") == ["knowledge/0/part-009.md"]
@@ -108,7 +109,7 @@ def test_of_a_common_word_the_lines_near_the_end_are_read(large, monkeypatch):
 
 
 def test_texts_older_than_too_many_changes_are_not_used(large, monkeypatch):
-    large.put("knowledge/0/part-009.md", "# Part 9\n\nthe okapi\n")
+    large.write("knowledge/0/part-009.md", "# Part 9\n\nthe okapi\n")
     commit(large)
     monkeypatch.setattr(scan, "_MOST_FRESH", 0)
     assert scan.open_texts(large.store, []) is None
@@ -125,7 +126,7 @@ def test_without_usable_texts_the_files_are_searched(large, broken):
 
 
 def test_a_hostile_text_names_no_other_file(large):
-    large.put("knowledge/evil.md", "# Evil\n\n\x1e../../outside.md\nokapi\n")
+    large.write("knowledge/evil.md", "# Evil\n\n\x1e../../outside.md\nokapi\n")
     keep(large)
 
     assert asked(large, "okapi") == ["knowledge/evil.md"]
@@ -136,7 +137,7 @@ def test_a_prompt_in_a_large_store_has_its_texts_kept_once(shelf, monkeypatch):
     monkeypatch.setattr("gitmem.store.store.Store.start", lambda store, *command: started.append(command))
     monkeypatch.setattr(sources, "MANY_BYTES", 1_000)
     monkeypatch.setattr(sources, "FEW_FILES", 0)
-    shelf.put("knowledge/a.md", "# A\n\nthe zebra\n" + "filler\n" * 200)
+    shelf.write("knowledge/a.md", "# A\n\nthe zebra\n" + "filler\n" * 200)
 
     assert asked(shelf, "zebra") == asked(shelf, "zebra") == ["knowledge/a.md"]
     assert started == [("reindex", "--background")]

@@ -49,7 +49,7 @@ def large(shelf, monkeypatch):
     monkeypatch.setattr(scan, "BUDGET", 60)
     for number in range(200):
         word = "zebra" if number % 50 == 4 else "horse"
-        shelf.put(f"knowledge/part-{number:03}.md", f"# Part {number}\n\ncommon common words of the {word}\n")
+        shelf.write(f"knowledge/part-{number:03}.md", f"# Part {number}\n\ncommon common words of the {word}\n")
     return shelf
 
 
@@ -88,23 +88,23 @@ def test_the_order_in_which_files_are_scanned_changes_nothing(large, monkeypatch
 
 
 def test_words_that_only_stand_for_others_do_not_take_their_place(large):
-    large.put("knowledge/clock.md", "# Clock\n\n타임아웃\n")
+    large.write("knowledge/clock.md", "# Clock\n\n타임아웃\n")
     for number in range(200):
-        large.put(f"sessions/{number:03}.md", f"# Session {number}\n\n" + "the timeout of it\n" * 3)
+        large.write(f"sessions/{number:03}.md", f"# Session {number}\n\n" + "the timeout of it\n" * 3)
 
     assert len(large.paths("timeout", limit=0)) > 50
 
 
 def test_a_filter_by_path_leaves_the_common_word_to_be_found(large):
-    large.put("daily/a.md", "# A\n\na common text\n")
+    large.write("daily/a.md", "# A\n\na common text\n")
 
     assert large.paths("common zebra path:daily") == ["daily/a.md"]
 
 
 def test_a_rare_word_is_found_among_many_words_that_only_contain_it(large):
-    large.put("knowledge/z.md", "# Z\n\nthe ring\n")
+    large.write("knowledge/z.md", "# Z\n\nthe ring\n")
     for number in range(200):
-        large.put(f"daily/{number:03}.md", f"# {number}\n\nstring strings restring\n")
+        large.write(f"daily/{number:03}.md", f"# {number}\n\nstring strings restring\n")
 
     assert large.paths("ring", limit=3)[0] == "knowledge/z.md"
 
@@ -112,8 +112,8 @@ def test_a_rare_word_is_found_among_many_words_that_only_contain_it(large):
 @pytest.mark.parametrize("few", [True, False])
 def test_letters_of_an_id_are_no_words_and_a_whole_id_is_one(shelf, monkeypatch, few):
     monkeypatch.setattr(sources, "FEW_FILES", 200 if few else 0)
-    shelf.put("memory.md", "- [2026-11-21 10:00:00] **Exchange**: the zebra ^xrr0fya7zzz\n  as ^dabc0000000 says\n")
-    shelf.put("concepts/k0123456789-a.md", "# A\n\n- 2026-11-21 [The horse](../memory.md) xrr0fya7zz0\n")
+    shelf.write("memory.md", "- [2026-11-21 10:00:00] **Exchange**: the zebra ^xrr0fya7zzz\n  as ^dabc0000000 says\n")
+    shelf.write("concepts/k0123456789-a.md", "# A\n\n- 2026-11-21 [The horse](../memory.md) xrr0fya7zz0\n")
 
     for word in ("zzz", "rr0fya7", "xrr0", "dabc"):
         assert shelf.paths(word) == [], word

@@ -286,7 +286,7 @@ def embedder() -> Counting:
 @pytest.fixture
 def many(shelf):
     for number in range(8):
-        shelf.put(f"knowledge/part-{number}.md", f"# Part {number}\n\ntext of {number}\n")
+        shelf.write(f"knowledge/part-{number}.md", f"# Part {number}\n\ntext of {number}\n")
     return shelf
 
 
@@ -314,7 +314,7 @@ def test_no_text_of_a_store_that_nobody_accepted_is_embedded(many, embedder):
 
 def test_only_what_changed_is_embedded_and_the_newest_first(many, embedder):
     fill(many.store, Counting(), seconds=60)
-    many.put("knowledge/part-3.md", "# Part 3\n\ntext of 3\n\n## More\n\nnew\n")
+    many.write("knowledge/part-3.md", "# Part 3\n\ntext of 3\n\n## More\n\nnew\n")
     (many.root / "knowledge" / "part-5.md").unlink()
     filled = fill(many.store, embedder, seconds=60)
     assert embedder.texts == ["## More\n\nnew"]
@@ -323,7 +323,7 @@ def test_only_what_changed_is_embedded_and_the_newest_first(many, embedder):
 
 def test_batches_are_bounded_in_number_and_size(many, embedder):
     embedder.batch_bytes = 40
-    many.put("knowledge/long.md", "# Long\n\n" + "word " * 300)
+    many.write("knowledge/long.md", "# Long\n\n" + "word " * 300)
     fill(many.store, embedder, seconds=60)
     assert all(len(batch) <= 3 for batch in embedder.asked)
     assert all(len(batch) == 1 or sum(map(len, batch)) <= 40 for batch in embedder.asked)
@@ -428,7 +428,7 @@ def test_a_machine_so_busy_that_each_text_takes_a_minute_makes_all_vectors(shelf
     for module in (models, vectors):
         monkeypatch.setattr(module, "time", slow)
     monkeypatch.setattr(models, "_model", [slow])
-    shelf.put("knowledge/a.md", "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n")
+    shelf.write("knowledge/a.md", "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n")
     filled = fill(shelf.store, LocalEmbedder(), seconds=3600)
     assert filled.embedded >= 3
     assert (filled.left, filled.problem) == (0, "")

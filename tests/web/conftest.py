@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import anyio
 import httpx2
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.document.event import Save
-from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
-from gitmem.store.store import Store
 from gitmem.web.app import Pages, make_app
 from tests.copies import StoreCopies
+from tests.world import NOON as NOW
+from tests.world import World
 
-NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PORT = 8791
 TOKEN = "a-token-of-the-tests"
 BASE = f"http://127.0.0.1:{PORT}"
 SAME_ORIGIN = {"sec-fetch-site": "same-origin", "origin": "null"}
 
 
-class Viewer:
+class Viewer(World):
     """A store, and what its pages answer to one browser, which keeps its cookie."""
 
     def __init__(self, root, context: Context, *, read_only: bool = False) -> None:
-        self.root = root
-        self.context = context
-        self.app = make_app(Pages(self.open, forms=not read_only), PORT, TOKEN)
+        super().__init__(root, context)
+        self.app = make_app(Pages(self.reopen, forms=not read_only), PORT, TOKEN)
         self.cookies: dict[str, str] = {}
-        self._saves = 0
-
-    def open(self) -> Store:
-        return Store(str(self.root), self.context)
-
-    def put(self, path: str, text: str) -> None:
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text, encoding="utf-8")
 
     def add(self, text: str, kind: str = "decision"):
         """Save a fact and return it."""
-        self._saves += 1
-        identifier = make_id(int(NOW.timestamp() * 1000) + self._saves, bytes([self._saves % 256]) * 10)
-        saved = save(self.open(), Save(identifier, NOW, text, MemoryType(kind), (), "", "cli"), scan=True)
-        return next(fact for fact in known_facts(self.open()) if fact.id == saved.id)
+        saved = save(self.reopen(), self.event(text, MemoryType(kind), host="cli"), scan=True)
+        return next(fact for fact in known_facts(self.reopen()) if fact.id == saved.id)
 
     def send(self, method: str, path: str, *, data=None, headers=None, cookies=None) -> httpx2.Response:
         """Return the answer to one request, without following where it leads."""
@@ -85,10 +70,9 @@ class Viewer:
 
 
 @pytest.fixture
-def place(home, environ, tmp_path, new_store: StoreCopies):
+def place(context: Context, tmp_path, new_store: StoreCopies):
     project = tmp_path / "프로젝트 one"
     project.mkdir()
-    context = Context(environ, str(home), "box", lambda: NOW)
     new_store(project, context, NOW)
     return project / ".gitmem", context
 

@@ -214,7 +214,7 @@ def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare
 def test_delete_for_good_lists_each_line_that_loses_words_and_leaves_longer_words_alone(viewer):
     fact = viewer.add("Use uv.")
     viewer.add("Containers say Use uv. in their label.")
-    save_text(viewer.open(), "Startup is slow because uvicorn reloads.", MemoryType.LEARNING, host="cli")
+    save_text(viewer.reopen(), "Startup is slow because uvicorn reloads.", MemoryType.LEARNING, host="cli")
     page = viewer.post("/facts/many", fact=ticked(viewer, fact), verb="purge", back="/facts").text
     assert "Containers say <del>Use uv.</del> in their label." in page
     assert "uvicorn" not in page

@@ -112,7 +112,7 @@ def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_seco
 
 def test_a_search_says_of_which_part_of_the_project_a_summary_is(viewer):
     head = "---\nid: summary-20261004-000000\nkind: summary\nscope: [packages/a]\n---\n"
-    viewer.put("summaries/memory_20261004_000000.summary.md", f"{head}The zebra importer caches its tokens.\n")
+    viewer.write("summaries/memory_20261004_000000.summary.md", f"{head}The zebra importer caches its tokens.\n")
     [hit] = viewer.json("/search.json?q=zebra")["hits"]
     assert hit["part"] == "of packages/a"
     assert "of packages/a" in viewer.get("/search?q=zebra")
@@ -137,7 +137,7 @@ def test_a_search_shows_what_it_left_out(viewer):
 def demo(place) -> Viewer:
     viewer = Viewer(*place)
     for name in ("1-login.jsonl", "2-orders.jsonl"):
-        replay(viewer.open(), str(DEMO / name))
+        replay(viewer.reopen(), str(DEMO / name))
     return viewer.sign_in()
 
 
@@ -166,11 +166,11 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 def test_what_a_model_judged_says_so(viewer, bare_git):
     origin = {"session": "s-1", "by": "judge-mini"}
     found = make_fact(FactKind.DECISION, "Exports go into out/new by date.", NOW, confidence=0.8, origin=origin)
-    viewer.put(found.path, render_fact(found).decode())
-    viewer.put("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
+    viewer.write(found.path, render_fact(found).decode())
+    viewer.write("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
     bare_git(viewer.root, "add", "-A")
     bare_git(viewer.root, "commit", "-qm", "Judge s-1\n\nGitmem-Op: fact\nGitmem-Session: s-1")
-    (fact,) = known_facts(viewer.open())
+    (fact,) = known_facts(viewer.reopen())
     viewer.add("Columns are named in snake_case.")
     assert viewer.get("/facts").count("judged by judge-mini") == 1
     assert "judged by judge-mini" in viewer.get(f"/fact/{fact.id}")
@@ -193,7 +193,7 @@ def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
 def test_a_cleared_session_is_shown_as_it_was_and_said_to_be_cleared(demo):
     session = demo.json("/sessions.json")["sessions"][0]["id"]
     there = demo.json(f"/session/{session}.json")["exchanges"]
-    clear(demo.open(), days=-1)
+    clear(demo.reopen(), days=-1)
     page = demo.json(f"/session/{session}.json")
     assert [one["id"] for one in page["exchanges"]] == [one["id"] for one in there]
     assert "Clear memory older" in page["gone"]
@@ -202,13 +202,13 @@ def test_a_cleared_session_is_shown_as_it_was_and_said_to_be_cleared(demo):
 @pytest.mark.slow
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
-    private = demo.open().private
-    bug = next(id_in(path.name) for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
+    private = demo.reopen().private
+    bug = next(id_in(path.name) for path in sorted(Path(demo.reopen().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
         record(private, GivenText(NOW, fact["session"], how, (fact["id"], bug) if tokens else (), tokens, 12))
     record(private, GivenText(NOW, "another", "prompt", (), 70))
     record_fixes(private, ShownFixes(NOW, fact["session"], 3, 2))
-    add_told(demo.open(), {bug: {NOW.isoformat(): 1.0}}, "Count")
+    add_told(demo.reopen(), {bug: {NOW.isoformat(): 1.0}}, "Count")
     session = demo.json(f"/session/{fact['session']}.json")
     assert session["tokens"] == {"injected": 980, "recalled": 40}
     assert [(one["how"], one["tokens"]) for one in session["told"]][1:] == [
@@ -236,7 +236,7 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
 
 def test_sync_shows_what_is_to_be_sent_and_merged_and_when_machines_came(viewer, tmp_path, bare_git):
     bare_git(tmp_path, "init", "--quiet", "--bare", "remote")
-    add_remote(viewer.open(), "origin", str(tmp_path / "remote"))
+    add_remote(viewer.reopen(), "origin", str(tmp_path / "remote"))
     viewer.add("We deploy on Fridays.")
     (never,) = viewer.json("/sync.json")["remotes"]
     assert (never["waiting"], "behind" in never) == (None, False)
@@ -265,7 +265,7 @@ def test_hostile_memory_is_shown_and_not_obeyed(viewer):
 @pytest.mark.slow
 def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
     folder = tmp_path / "pages"
-    written = export(demo.open(), str(folder))
+    written = export(demo.reopen(), str(folder))
     pages = sorted(folder.rglob("*.html"))
     assert len(pages) == written
     assert {"index.html", "facts.html", "timeline.html"} <= {page.name for page in pages}
@@ -280,11 +280,11 @@ def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
 def test_an_export_has_nothing_private_and_none_of_the_user_s_own_rules(viewer, tmp_path):
     """It is made to be passed on; the first page showed what the next session's start would."""
     ours = viewer.add("The parser is written by hand.")
-    private = private_store(viewer.open(), make=True)
+    private = private_store(viewer.reopen(), make=True)
     save_text(private, "The customer Zoe pays late.", MemoryType.DECISION, host="cli")
     assert "Zoe" in viewer.get("/")
     folder = tmp_path / "pages"
-    export(viewer.open(), str(folder))
+    export(viewer.reopen(), str(folder))
     pages = {page.name: page.read_text(encoding="utf-8") for page in folder.rglob("*.html")}
     assert ours.description in pages["index.html"]
     assert [name for name, text in pages.items() if "Zoe" in text] == []
@@ -299,7 +299,7 @@ def test_no_session_of_another_s_commit_leads_an_export_out_of_its_folder(viewer
     bare_git(viewer.root, "update-ref", "HEAD", tip)
     before = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
     folder = tmp_path / "a" / "b" / "c" / "pages"
-    export(viewer.open(), str(folder))
+    export(viewer.reopen(), str(folder))
     new = {path for path in tmp_path.rglob("*") if ".git" not in path.parts} - before
     assert [path for path in new if path.is_file() and folder not in path.parents] == []
     assert len(list((folder / "sessions").iterdir())) == 1
@@ -312,7 +312,7 @@ def test_an_export_overwrites_nothing(viewer, tmp_path):
     (tmp_path / "mine").write_text("x")
     for place in (tmp_path, tmp_path / "mine"):
         with pytest.raises(RefusedError):
-            export(viewer.open(), str(place))
+            export(viewer.reopen(), str(place))
 
 
 @pytest.fixture
@@ -349,11 +349,11 @@ def test_the_stream_says_when_something_is_saved(viewer, address):
         stream.readline()
         viewer.add("We deploy on Fridays.")
         second = json.loads(stream.readline().removeprefix(b"data: "))
-    assert first["tip"] != second["tip"] == viewer.open().tip
+    assert first["tip"] != second["tip"] == viewer.reopen().tip
 
 
 def test_the_first_page_shows_the_newest_failures_and_that_of_syncs_more(viewer):
-    log = FailureLog(viewer.open().private)
+    log = FailureLog(viewer.reopen().private)
     for number in range(5):
         log.record(LoggedFailure(NOW, "sync", f"failure {number}"))
     home, sync = (viewer.json(f"/{name}.json") for name in ("home", "sync"))
@@ -382,11 +382,11 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     blob = viewer.json(f"{base}/fact/{fact.id}.json")["blob"]
     answer = viewer.post(f"{base}/fact/{fact.id}/retire", blob=blob, why="")
     assert answer.headers["location"].startswith(f"{base}/fact/{fact.id}?done=")
-    assert next(one for one in known_facts(elsewhere.open()) if one.id == fact.id).status != "active"
+    assert next(one for one in known_facts(elsewhere.reopen()) if one.id == fact.id).status != "active"
     assert viewer.post(f"{base}/fact/{fact.id}/confirm", blob=viewer.json(f"{base}/fact/{fact.id}.json")["blob"])
     found = viewer.json("/search.json?q=fridays&everywhere=1")
     assert {one["name"] for one in found["others"]} == {"bakery"}
-    by_command = search_stores([elsewhere.open().root], viewer.context, "fridays").hits
+    by_command = search_stores([elsewhere.reopen().root], viewer.context, "fridays").hits
     assert [one["entry"] for one in found["others"]] == [one.hit.entry for one in by_command]
     assert "<strong>bakery</strong>" in viewer.get("/search?q=fridays&everywhere=1")
     assert viewer.json("/search.json?q=fridays%20session:s&everywhere=1")["others"] == []
@@ -463,7 +463,7 @@ def test_a_badge_counts_what_needs_one(viewer):
 @pytest.mark.parametrize("zone, shown", [("Pacific/Kiritimati", ">02:00</time>"), ("../evil", "2026-11-2")])
 def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
     viewer.add("We deploy on Fridays.")
-    replay(viewer.open(), str(DEMO / "1-login.jsonl"))
+    replay(viewer.reopen(), str(DEMO / "1-login.jsonl"))
     viewer.cookies["gitmem-zone"] = zone
     assert shown in viewer.get("/timeline")
     told = re.search(r'\[<time datetime="[^"]*">2026-11-(\d\d \d\d:\d\d)</time>] Add a login endpoint', viewer.get("/"))
@@ -472,12 +472,12 @@ def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
 
 @pytest.mark.slow
 def test_each_page_leads_to_its_twin_and_a_session_to_its_transcript(viewer):
-    viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
-    replay(viewer.open(), str(DEMO / "1-login.jsonl"))
+    viewer.write("config.yaml", "transcripts:\n  enabled: true\n")
+    replay(viewer.reopen(), str(DEMO / "1-login.jsonl"))
     fact = viewer.add("We deploy on Fridays.")
     session, concept = (viewer.json(f"/{name}.json")[name][0]["id"] for name in ("sessions", "concepts"))
     items = (f"fact/{fact.id}", f"session/{session}", f"transcript/{session}", f"concept/{concept}")
-    for path in ("home", *MENU, *items, f"commit/{viewer.open().tip}"):
+    for path in ("home", *MENU, *items, f"commit/{viewer.reopen().tip}"):
         assert f'href="/{path}.json">JSON<' in viewer.get(f"/{path}")
         assert viewer.json(f"/{path}.json")
     page = viewer.get(f"/session/{session}")
@@ -510,7 +510,7 @@ def test_the_first_page_says_what_is_new(viewer):
     assert not learned["saves"]
     identifier = make_id(int(NOW.timestamp() * 1000), b"a" * 10)
     saved = Save(identifier, NOW, "Locks are held too long.", MemoryType.LEARNING, (), "", "cli")
-    save(viewer.open(), saved, scan=True)
+    save(viewer.reopen(), saved, scan=True)
     (learning,) = viewer.json("/home.json")["learned"]["saves"]
     assert learning["subject"] == "Save learning: Locks are held too long."
     assert "Learned since yesterday" in viewer.get("/")
