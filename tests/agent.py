@@ -190,7 +190,7 @@ class Player(Agent):
         self._transcript.parent.mkdir(parents=True, exist_ok=True)
         at = self._now().isoformat().replace("+00:00", "Z")
         line = {"type": role, "uuid": f"{self.session}-{self._turns}-{self._calls}-{role}", "sessionId": self.session}
-        line |= {"cwd": str(self.project), "timestamp": at, "promptId": f"{self.session}-{self._turns}"}
+        line |= {"cwd": self.cwd, "timestamp": at, "promptId": f"{self.session}-{self._turns}"}
         with self._transcript.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line | {"message": {"role": role, "content": content}}, ensure_ascii=False) + "\n")
 

@@ -6,7 +6,7 @@ types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable.
 ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
 
 `tests/sessions/*.md` hold sessions of an agent, too, in blocks that begin with ```session. A line `# NAME` begins a
-session, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND` one that failed with the lines
+session in the folder that `$ cd` went to, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND` one that failed with the lines
 `  | ` below it, `~ PATH: TEXT` a file that the agent writes, `< ` its answer. Behind each, indented, stands what the
 agent is shown then; nothing, where it is shown nothing.
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
@@ -47,7 +47,7 @@ _CHANGES = (
     (re.compile(r"\b20\d\d/\d\d/(?=20\d\d-|20\d{6}_|ID\d)"), "YEAR/MONTH/"),
     (re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)"), "MOMENT"),
     (re.compile(r"\b(19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} [A-Z][a-z]+ 20\d\d\b"), "DATE"),
-    (re.compile(r"20\d{6}_\d{6}"), "STAMP"),
+    (re.compile(r"20\d{6}[-_]\d{6}"), "STAMP"),
     (re.compile(r"\b\d\d:\d\d(:\d\d)?( [+-]\d{4})?"), "TIME"),
     (re.compile(r"\b[\d.,]+ [kKMG]B\b|(?<= of )\d+ bytes\b"), "SIZE"),
     (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
@@ -81,6 +81,7 @@ class Transcript:
     def act(self, sign: str, text: str, player: Player) -> str:
         """Do what a line of a session says; return what is shown after it."""
         player.acts += 1
+        player.cwd = str(self.folder)
         if sign == "$":
             return self.run(text)
         text, _, more = text.partition("\n")
