@@ -117,7 +117,8 @@ class Player(Agent):
         self.acts = self._turns = self._calls = 0
         self._began = datetime.now(UTC)
         patch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # nothing runs in the background
-        patch.setattr("gitmem.platform.machine.now", lambda: self._now().astimezone().replace(microsecond=0))
+        clock = type("Clock", (datetime,), {"now": lambda _: self._now()})
+        patch.setattr("gitmem.platform.machine.datetime", clock)
         accept = HookSpool.accept
 
         def accept_now(spool: HookSpool, *event: Any) -> str:

@@ -6,9 +6,9 @@ types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable.
 ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
 
 `tests/sessions/*.md` hold sessions of an agent, too, in blocks that begin with ```session. A line `# NAME` begins a
-session in the folder that `$ cd` went to, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND` one that failed with the lines
-`  | ` below it, `~ PATH: TEXT` a file that the agent writes, `< ` its answer. Behind each, indented, stands what the
-agent is shown then; nothing, where it is shown nothing.
+session in the folder that `$ cd` went to, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND`
+one that failed with the lines `  | ` below it, `~ PATH: TEXT` a file that the agent writes, `% auto` a compaction, `< `
+its answer. Behind each, indented, stands what the agent is shown then; nothing, where it is shown nothing.
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
 """
 
