@@ -27,7 +27,6 @@ from gitmem.redact.places import _whole
 from gitmem.text.words import files_of, languages, phrases, rows
 
 BOUND = 4_096  # a repeat of at most so many counts as a constant
-_ASCII = 127
 _MOST_LOOPS = 5
 _CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split"})
 _ANCHORED = frozenset({"match", "fullmatch"})

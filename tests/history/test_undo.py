@@ -40,11 +40,6 @@ class Memory(World):
         self.configure("")
         return rotation, found.archive
 
-    def tip_after_edit(self):
-        self.git("add", "--all")
-        self.git("commit", "-qm", "By hand")
-        return self.tip
-
     def undo(self, *args, **options):
         result = undo(self.store, *args, **options)
         self.healthy()

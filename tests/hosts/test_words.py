@@ -23,7 +23,6 @@ SECOND = "From now on the table is called purchases, not orders."
 REFUSED = "Do not write notes into the project, put them into docs/."
 AFTER = "Also list the columns."  # pi's queue holds this one
 QUESTION = "Which database shall I use?"
-RUN = "echo by-hand"
 TYPED = {ASKED, SECOND, AFTER}
 HOSTS = sorted(path.name for path in WORDS.iterdir())
 SAID = {"prompt": ASKED, "second": SECOND, "queued": SECOND}

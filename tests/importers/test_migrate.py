@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archive.rotate import rotations
 from gitmem.archive.summarize import read_summary
 from gitmem.archive.summary import pending_archives
 from gitmem.document.entry import MemoryType
@@ -83,34 +82,6 @@ def rotated_layout(folder: Path) -> Path:
             '{"ts":"2026-01-13T01:12:00.000Z","role":"assistant","text":"Done."}',
         },
     )
-
-
-def test_the_layout_of_the_rotation_seed(world, legacy, bare_git):
-    rotated_layout(legacy)
-    done = bring(world, legacy)
-    assert [(item.source, item.to) for item in done.brought] == [
-        ("memory_20260113_112700.md", "archive/memory_20260113_112700.md"),
-        ("memory.md", "memory.md"),
-        ("sessions/2026-01-13_1011.l1.jsonl", "the transcript of session 2026-01-13_1011"),
-    ]
-    assert [(one.source, one.why) for one in done.left] == [
-        ("memory-index.json", "gitmem derives it from history ('gitmem index')")
-    ]
-    archive = root(world) / "archive/memory_20260113_112700.md"
-    assert archive.read_bytes() == (legacy / archive.name).read_bytes()
-    assert world.text("memory.md").endswith("---\n# Memory\n\n## 2026-02-01\n\n- 오늘 한 일\n")
-    assert bare_git(root(world), "status", "--porcelain") == ""
-    said = bare_git(root(world), "log", "--format=%ad %s", "--date=iso-strict", "--grep=Migrate")
-    assert said.splitlines() == [
-        "2026-02-01T23:59:59+09:00 Migrate memory.md into memory.md",
-        "2026-01-13T11:27:00+09:00 Migrate memory_20260113_112700.md into memory_20260113_112700.md",
-    ]
-    assert [found.rotated_at.isoformat() for found in rotations(world.store)] == ["2026-01-13T11:27:00+09:00"]
-    l1 = bare_git(root(world), "log", "-1", "--format=%ad", "--date=iso-strict-local", *transcripts.tips(world.store))
-    assert l1.replace("Z", "+00:00") == "2026-01-13T01:11:00+00:00"  # newer gits write "Z"
-    summary = read_summary(world.store, "archive/memory_20260113_112700.md")
-    assert (summary.to_json(), summary.method) == (SUMMARY, "memory-summarizer")
-    assert pending_archives(world.store) == []
 
 
 def test_done_again_it_adds_nothing_and_the_source_is_untouched(world, legacy):

@@ -14,7 +14,6 @@ from gitmem.model.episode import episode_id, episode_path, parse_episode, render
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactStatus, parse_fact, render_fact
 from gitmem.model.outcome import Outcome
-from gitmem.model.request import TaskType
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.working import PlanStep, WorkingMemory, decide, note, set_plan, start_task
@@ -34,34 +33,6 @@ from tests.agent import BEGAN, Recorder
 def paths_of(world) -> list[str]:
     root = Path(world.store.root)
     return sorted(path.relative_to(root).as_posix() for path in root.glob("episodes/*/*/*.md"))
-
-
-def test_each_task_of_a_session_becomes_an_episode_in_one_commit(world, recorder, bare_git):
-    recorder.turn(4, "Rename the reader everywhere", "It is called source now.", fix="uv sync")
-    replay(world.store, recorder.write())
-    paths = paths_of(world)
-    assert len(paths) == 2
-    assert all(path.startswith("episodes/2026/10/e") for path in paths)
-    first = next(one for path in paths if (one := read_episode(world.store, path)).task.startswith("CRLF"))
-    assert first.type is TaskType.FEATURE
-    assert first.outcome is None  # nothing shows one
-    assert first.session == "s-rec"
-    assert first.files == ("f1.py", "f2.py", "f3.py")
-    assert len(first.exchanges) == 3  # "And write its docs" goes on with it
-    assert dict(first.tools)["Bash"] >= 2
-    assert [error.message for error in first.errors] == ["the spindle broke"]
-    assert first.gotchas == ()
-    assert not any("fixed it" in tip for tip in first.tips)  # which lines were changed is not told
-    second = next(one for path in paths if (one := read_episode(world.store, path)).id != first.id)
-    assert second.tips == ("the spindle broke: `uv sync` fixed it",)
-    sessions = world.text(
-        next(Path(world.store.root).glob("sessions/*/*/*.md")).relative_to(world.store.root).as_posix()
-    )
-    assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
-    root = Path(world.store.root)
-    assert bare_git(root, "status", "--porcelain") == ""
-    ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
-    assert ops.count("episode") == 1
 
 
 def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_links(world, recorder):

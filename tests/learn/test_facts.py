@@ -8,7 +8,6 @@ import pytest
 
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
-from gitmem.errors import RefusedError
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
 from gitmem.history.undo import undo
@@ -17,11 +16,10 @@ from gitmem.learn.end import replay
 from gitmem.learn.facts import adopt, fingerprint, learn
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import confirm, edit, find_fact, read_fact, retire
+from gitmem.record.fact_edits import confirm, find_fact, read_fact, retire
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from tests.started import session_start
 
 THEIRS = """---
 name: prefers-korean
@@ -65,19 +63,6 @@ def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(world, 
     assert kinds(world)["Deploys go by Fly"] == "core-logic"
 
 
-def test_what_changes_there_changes_here_and_what_goes_is_retired(world, folder):
-    adopt(world.store, str(folder))
-    (folder / "prefers-korean.md").write_text(THEIRS.replace("Korean", "French"), encoding="utf-8")
-    (folder / "deploys.md").unlink()
-    done = adopt(again(world), str(folder))
-    assert (done.new, len(done.changed), len(done.retired)) == ((), 1, 1)
-    assert kinds(world) == {"The user writes French and wants answers in French": "preference"}
-    assert adopt(again(world), str(folder)).commits == ()
-    (folder / "deploys.md").write_text("---\nmetadata:\n  type: project\n---\nBy Fly again.\n")
-    assert len(adopt(again(world), str(folder)).changed) == 1
-    assert len(known_facts(world.store)) == 2
-
-
 def test_a_folder_that_is_gone_retires_nothing(world, folder):
     adopt(world.store, str(folder))
     os.rename(folder, f"{folder} elsewhere")
@@ -104,12 +89,6 @@ def test_links_large_files_and_secrets_are_not_brought_in(world, folder, tmp_pat
     assert token not in "".join(path.read_text() for path in Path(world.store.root, "facts").rglob("*.md"))
 
 
-def test_what_the_agent_loads_by_itself_is_not_told_again(world, folder):
-    adopt(world.store, str(folder))
-    assert "Deploys go by Fly" not in session_start(world.store, (), None, ())
-    assert "Deploys go by Fly" in session_start(again(world, "laptop"), (), None, ())
-
-
 def said(world, prompt: str, answer: str = "Done.", session: str = "s-1", **more) -> Turn:
     now = world.clock.now
     return Turn(session, "claude-code", f"t-{prompt[:20]}", now, now, prompt, answer, closed=True, **more)
@@ -130,14 +109,6 @@ def log(world, bare_git) -> list[str]:
     root = Path(world.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     return bare_git(root, "log", "--format=%s", "gitmem").splitlines()
-
-
-def test_what_is_said_again_gains_a_source(world, bare_git):
-    learned(world, "Always run the linter before committing.")
-    learned(world, "Always, before committing, run the linter.", session="s-2")
-    [fact] = known_facts(world.store)
-    assert len(fact.sources) == 2
-    assert log(world, bare_git)[0] == "Update 1 fact"
 
 
 def test_a_replayed_session_and_a_live_one_teach_the_same(world, recorder, bare_git):
@@ -216,19 +187,6 @@ def test_what_was_retired_removed_or_undone_is_not_learned_again(world, bare_git
             session=session,
         )
     assert held(world) == {}
-
-
-def test_a_fact_is_edited_and_keeps_its_id_and_what_a_user_wrote(world):
-    learned(world, "Decision: zod for validation, not yup")
-    fact = find_fact(world.store, "d")
-    path = Path(world.store.root, fact.path)
-    path.write_text(path.read_text().replace("kind: decision\n", "kind: decision\nmood: good  # mine\n"))
-    edit(world.store, fact, "Use valibot, not yup.\n\n**Why:** it is smaller.")
-    again = find_fact(world.store, fact.id)
-    assert again.description == "Use valibot, not yup."
-    assert "mood: good  # mine\n" in path.read_text()
-    with pytest.raises(RefusedError):
-        edit(world.store, again, "  \n")
 
 
 def test_a_change_by_hand_is_seen_at_once(world):

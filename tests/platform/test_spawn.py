@@ -5,14 +5,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from gitmem.platform import spawn as spawned
 from gitmem.platform.spawn import Child
 
-ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = dict(os.environ)
 BIG = os.urandom(1 << 20) * 8  # more than any pipe holds
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX semantics")

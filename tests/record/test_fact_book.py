@@ -18,8 +18,6 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.started import session_start
 
-LASTING = [kind for kind in MemoryType if kind.lasts]
-
 
 def keep(world, text: str, kind: MemoryType = MemoryType.DECISION):
     world.clock.now += timedelta(minutes=1)

@@ -6,21 +6,16 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.learn.lessons import learn_bugs, learn_commands
+from gitmem.learn.lessons import learn_commands
 from gitmem.model.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.request import TaskType
-from gitmem.model.turns import Failure, Run, Turn
-from gitmem.model.working import fail, start_task
+from gitmem.model.turns import Run, Turn
 from gitmem.record.save import save
-from gitmem.record.working_memory import change_working, suppose
 from gitmem.store.init import Place, init_store
-from gitmem.store.layers import store_for_session
 from gitmem.tell.guide import AdviceKind, Complexity, guide
 from tests.agent import given_texts
-
-ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
 
 def exchanges(world) -> None:
@@ -34,16 +29,6 @@ def exchanges(world) -> None:
     path = Path(world.store.root, "daily/2026/11/2026-11-20.md")
     path.parent.mkdir(parents=True)
     path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
-
-
-def test_what_the_running_session_supposes_comes_first(world):
-    exchanges(world)
-    at = world.clock.now.isoformat()
-    change_working(world.store, "s-9", lambda memory: start_task(memory, "Add retries", at))
-    change_working(world.store, "s-9", lambda memory: suppose(memory, "The server closes idle connections", 0.6))
-    found = guide(world.store, "Add retries to the JSON importer", session="s-9")
-    assert found.lines[0].text == "Open: The server closes idle connections"
-    assert (found.lines[0].sources, found.lines[0].confidence) == (("s-9/h1",), 0.6)
 
 
 def episode(number: int, outcome: Outcome, **more) -> Episode:
@@ -129,84 +114,6 @@ def test_how_hard_a_task_is_follows_from_the_files_it_names_where_those_that_cha
     assert guide(project.store, "Mend the parsing in src/load.py").complexity is None
 
 
-def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began_to_fail(project):
-    found = guide(project.store, "How do I run the tests?")
-    [line] = found.lines
-    assert line.part is AdviceKind.CHALLENGE
-    assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
-    for task in (
-        "테스트는 어떻게 돌려?",
-        "Fix the failing unit tests",
-        "The tests still fail on Windows",
-        "테스트 오류 고쳐줘",
-    ):
-        assert parts(guide(project.store, task)) == parts(found)
-    assert guide(project.store, "Write the page that lists failures").lines == ()
-
-
-FRAMED = """Traceback (most recent call last):
-  File "/home/a/src/load.py", line 9, in load
-KeyError: 'rate'"""
-
-
-def test_the_errors_of_a_named_file_are_expected_with_their_fixes(world):
-    failed, path = world.clock.now, "/home/a/src/load.py"
-    failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", f"change `{path}`: `+ x = 1`")
-    turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
-    learn_bugs(world.store, "s-1", "h", [turn])
-    [line] = guide(world.store, "Rename the columns in src/load.py").lines
-    assert line.part is AdviceKind.CHALLENGE
-    assert line.text == "KeyError: 'rate': seen once, fixed by change `src/load.py`: `+ x = 1`, last 2026-11-21"
-    assert line.sources[1:] == (turn.exchange_id,)
-    assert guide(world.store, "Rename the columns in other/load.py").lines == ()
-    assert guide(world.store, "Rename the columns").lines == ()
-
-
-def test_a_review_is_told_the_rules_to_check_the_most_stated_first(world):
-    for text in ("All timestamps must be UTC.", "Never log the token.", "Tests need no network."):
-        world.save(text, MemoryType.RULE)
-    world.save("Never log the token.", MemoryType.RULE)
-    found = guide(world.store, "Review the pull request of the price list")
-    assert [line.part for line in found.lines] == [AdviceKind.APPROACH] * 3
-    assert found.lines[0].text == "Check: Never log the token."
-    assert found.lines[0].sources[0].startswith("r")
-    standing = guide(world.store, "Write the price list").lines
-    assert [(line.part, line.text) for line in standing][:1] == [(AdviceKind.AVOID, "Rule: Never log the token.")]
-    assert len(standing) == 3
-
-
-def test_an_error_that_the_session_had_before_is_said_so(world):
-    at = world.clock.now.isoformat()
-    change_working(world.store, "s-9", lambda memory: start_task(memory, "Load it", at))
-    change_working(world.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
-    found = guide(world.store, "", error=ERROR)
-    assert found.lines[0].part is AdviceKind.AVOID
-    assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
-    assert [one.session for one in given_texts(world.store.private)] == ["s-9"]
-
-
-def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(world):
-    at = world.clock.now.isoformat()
-    change_working(world.store, "s-9", lambda memory: start_task(memory, "Load it", at))
-    change_working(world.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
-    assert guide(world.store, "Paint the garden fence").lines == ()
-    (line,) = guide(world.store, "Why does pytest fail with the fence?").lines
-    assert line.text.startswith("`pytest -q` failed: ")
-    assert line.confidence < 1.0
-
-
-def test_the_users_own_preferences_are_told_where_they_fit(world):
-    Path(world.store.context.home).mkdir(exist_ok=True)
-    own = init_store(world.store.context.home, world.store.context, Place.USER).store
-    for text in ("Write commit messages in the imperative mood", "Never squash commits of a release branch"):
-        save(own, world.event(text, MemoryType.PREFERENCE))
-    found = guide(world.store, "Squash the commits of the release branch, and write the commit messages")
-    told = {line.part: line.text for line in found.lines}
-    assert "Never squash commits" in told[AdviceKind.AVOID]
-    assert "imperative mood" in told[AdviceKind.APPROACH]
-    assert guide(world.store, "Paint the garden fence").lines == ()
-
-
 def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(world, bare_git):
     Path(world.store.context.home).mkdir(exist_ok=True)
     own = init_store(world.store.context.home, world.store.context, Place.USER).store
@@ -217,15 +124,6 @@ def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(worl
     bare_git(Path(own.root), "commit", "-qam", "Notes", "--author=Mallory <m@example.com>")
     (line,) = guide(world.store, "Rename the tags of versions").lines
     assert line.text.endswith("(by you, changed by Mallory)")
-
-
-def test_of_the_private_store_only_facts_are_told(world):
-    private = store_for_session(world.store, "", private=True)
-    save(private, world.event("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))
-    save(private, world.event("Never paint the garden fence green", MemoryType.RULE))
-    (line,) = guide(world.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
-    assert line.text == "Rule: Never paint the garden fence green"
-    assert guide(world.store, "Write the csv export of the fence").lines == ()
 
 
 def test_digests_of_lines_of_code_are_no_advice(world):
