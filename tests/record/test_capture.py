@@ -18,44 +18,34 @@ from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.agent import Agent
 from tests.own_settings import own_settings
+from tests.world import World
 
 TODAY = "daily/2026/11/2026-11-21.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 LONG_ANSWER = "The parser reads files with CRLF now, and its tests pass. " * 5
 
 
-class Memory:
-    """The store, and what it holds."""
+class Memory(World):
+    """The store, and what it holds; `alive` are the hosts that run."""
 
-    def __init__(self, world, bare_git) -> None:
-        self.world = world
-        self.alive = {4711}
-        self._git = bare_git
-
-    @property
-    def root(self) -> Path:
-        return Path(self.world.store.root)
+    alive: tuple[int, ...] = (4711,)
 
     def drain(self):
         """What a detached drain does, each in a process of its own."""
-        self.world.store = Store(self.world.store.root, self.world.store.context)
-        done = process_spool(self.world.store, self.alive.__contains__)
-        failures = FailureLog(self.world.store.private).failures()
+        done = process_spool(self.reopen(), self.alive.__contains__)
+        failures = FailureLog(self.store.private).failures()
         assert [failure for failure in failures if failure.command != "transcript"] == []
         assert self.git("status", "--porcelain") == ""
         return done
 
-    def git(self, *args: str) -> str:
-        return self._git(self.root, *args)
-
     def subjects(self) -> list[str]:
-        return self.git("log", "--format=%s", "--reverse").splitlines()[2:]
+        return super().subjects("gitmem")[-3::-1]
 
     def waiting(self) -> list[str]:
-        return HookSpool(self.world.store.private).names()
+        return HookSpool(self.store.private).names()
 
     def entries(self, path="memory.md"):
-        return [found.entry for found in find_entries(self.world.text(path))]
+        return [found.entry for found in find_entries(self.text(path))]
 
     def texts(self, label: str, path="memory.md") -> list[str]:
         return [entry.text for entry in self.entries(path) if entry.label == label]
@@ -89,8 +79,8 @@ def host(world) -> Agent:
 
 
 @pytest.fixture
-def memory(world, bare_git) -> Memory:
-    return Memory(world, bare_git)
+def memory(world) -> Memory:
+    return Memory(world.root, world.context)
 
 
 def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, world):
@@ -179,7 +169,7 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(world, memory, seed):
     for deliver in deliveries:
         deliver()
     memory.drain()
-    first = memory.world.text("memory.md"), memory.world.text(TODAY)
+    first = memory.text("memory.md"), memory.text(TODAY)
     chance.shuffle(deliveries)
     for index, deliver in enumerate(deliveries):
         deliver()
@@ -187,13 +177,13 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(world, memory, seed):
             memory.drain()
     memory.drain()
     memory.once()
-    assert (memory.world.text("memory.md"), memory.world.text(TODAY)) == first
+    assert (memory.text("memory.md"), memory.text(TODAY)) == first
     assert len(memory.subjects()) == 3
     memory.alive = set()
     memory.drain()
     memory.once()
     assert memory.waiting() == []
-    assert memory.world.text(TODAY) == first[1]
+    assert memory.text(TODAY) == first[1]
     assert memory.told("request") == [f"한글 question {number}" for number in range(3)]
     assert [text.split(":")[0] for text in memory.told("errors")] == [f"`make test{n}`" for n in range(3)]
 
@@ -257,7 +247,7 @@ def test_what_comes_after_a_turn_was_saved_takes_nothing_away(host, memory):
     assert "a.py" in first
     assert "tests/b.py" in first
     assert second.startswith("And now the docs")
-    assert "tests/b.py" in memory.world.text(TODAY)
+    assert "tests/b.py" in memory.text(TODAY)
     memory.once()
 
 
@@ -276,10 +266,10 @@ def test_an_answer_that_another_hook_sent_back_is_followed_by_a_second(host, mem
     assert "a.py" in text
     assert "tests/b.py" in text
     assert memory.told("answer") == ["The parser is there, without tests.\n\nNow the tests are there as well."]
-    tip = memory.world.store.tip
+    tip = memory.store.tip
     host.stop("Now the tests are there as well.", second=40)
     memory.drain()
-    assert memory.world.store.tip == tip
+    assert memory.store.tip == tip
     memory.once()
 
 
@@ -445,7 +435,7 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
     folder = memory.root / "daily" / "2026" / "11"
     folder.mkdir(parents=True)
     (folder / "2026-11-20.md").symlink_to(elsewhere / "x")
-    store = Store(memory.world.store.root, memory.world.store.context)
+    store = Store(memory.store.root, memory.store.context)
     done = process_spool(store, memory.alive.__contains__)
     assert any("not saved yet" in notice and "2026-11-20.md" in notice for notice in done)
     assert not (elsewhere / "x").exists()
