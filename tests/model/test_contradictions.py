@@ -52,9 +52,7 @@ def of_hand(world, text: str) -> None:
 def by_hand(world, text: str) -> None:
     """Write a fact's file as a sync or a user does."""
     fact = make_fact(FactKind.RULE, text, world.clock.now)
-    path = Path(world.store.root, fact.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render_fact(fact))
+    world.write(fact.path, render_fact(fact))
 
 
 DOORS = (of_session, of_save, of_rule, of_hand)

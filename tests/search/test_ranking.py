@@ -1,7 +1,5 @@
 """The order of hits, and what each shows in its line."""
 
-from pathlib import Path
-
 from gitmem.document.entry import MemoryType
 from gitmem.search.engine import answer
 
@@ -14,9 +12,7 @@ def exchange(number: int, request: str, reply: str, tag: str = "aaaaaaaa") -> st
 
 def test_a_fact_comes_before_a_question_that_was_only_asked(world):
     asked = [exchange(at, "which database do we use?", f"I looked at part {at}.") for at in range(10, 18)]
-    log = Path(world.store.root, LOG)
-    log.parent.mkdir(parents=True)
-    log.write_text("".join(asked), "utf-8")
+    world.write(LOG, "".join(asked))
     world.save("The database is SQLite, one file a project.", MemoryType.DECISION)
     hits = answer(world.store, "which database do we use").hits
     assert "SQLite" in hits[0].text

@@ -26,9 +26,8 @@ def exchanges(world) -> None:
         for n in range(30)
     )
     request = "- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x"
-    path = Path(world.store.root, "daily/2026/11/2026-11-20.md")
-    path.parent.mkdir(parents=True)
-    path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
+    answer = "  **Answer:** The CSV importer retries thrice, with backoff.\n"
+    world.write("daily/2026/11/2026-11-20.md", f"{others}\n{request}\n\n{answer}")
 
 
 def episode(number: int, outcome: Outcome, **more) -> Episode:
@@ -42,9 +41,7 @@ def episode(number: int, outcome: Outcome, **more) -> Episode:
 
 def remember(world, *episodes: Episode) -> None:
     for one in episodes:
-        path = Path(world.store.root, episode_path(one))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_episode(one))
+        world.write(episode_path(one), render_episode(one))
 
 
 def test_episodes_say_what_was_done_what_helped_and_what_did_not(world):
@@ -82,9 +79,7 @@ KNOWLEDGE = {
 def project(world):
     """Give a store that knows its project: hotspots, what changes together, commands."""
     for kind, lines in KNOWLEDGE.items():
-        path = Path(world.store.root, kind.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_knowledge(Knowledge(kind, lines, confidence=0.8), None, world.clock.now))
+        world.write(kind.path, render_knowledge(Knowledge(kind, lines, confidence=0.8), None, world.clock.now))
     for number, failed in enumerate((False, False, True, False)):
         runs = (Run("make test", "", failed),) if number < 3 else (Run("make lint", "", failed),)
         at = world.clock.now + timedelta(days=number)
@@ -127,7 +122,5 @@ def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(worl
 
 
 def test_digests_of_lines_of_code_are_no_advice(world):
-    path = Path(world.store.root, "lines/2026/11/2026-11-20.txt")
-    path.parent.mkdir(parents=True)
-    path.write_text("10:00:00 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/quarry.py\n", encoding="utf-8")
+    world.write("lines/2026/11/2026-11-20.txt", "10:00:00 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/quarry.py\n")
     assert guide(world.store, "Mend src/quarry.py").lines == ()

@@ -1,7 +1,6 @@
 """Figures count what was asked and given, what of it was used, and which errors were fixed."""
 
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -84,9 +83,7 @@ def test_what_was_told_most_is_named_with_its_title(world):
     made = []
     for number in range(MOST + 2):
         episode = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.SUCCESS, ())
-        path = Path(world.store.root, episode_path(episode))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_episode(episode))
+        world.write(episode_path(episode), render_episode(episode))
         made.append(episode.id)
     times = [(at + timedelta(minutes=minute)).isoformat() for minute in range(9)]
     told = {id_: dict.fromkeys(times[: number + 1], 1.0) for number, id_ in enumerate(made)}
@@ -124,9 +121,7 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(world)
         kind = TaskType.TEST if number else TaskType.BUG_FIX
         episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
-        path = Path(world.store.root, episode_path(took))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_episode(took))
+        world.write(episode_path(took), render_episode(took))
     record(world.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))
     record(world.store.private, GivenText(at, "s-2", "prompt", (), 0))  # memory had no answer
     record(world.store.private, GivenText(at, "s-3", "start", ("x",), 900))

@@ -28,9 +28,7 @@ def day(world):
         f"{FILLER}  The Redis pool of the checkout service is too small: `max_connections=50` stopped the timeouts.\n\n"
         f"{FILLER}"
     )
-    path = Path(world.store.root, "daily/2026/11/2026-11-20.md")
-    path.parent.mkdir(parents=True)
-    path.write_text(text, "utf-8")
+    world.write("daily/2026/11/2026-11-20.md", text)
     return world
 
 

@@ -158,9 +158,7 @@ def test_a_memory_of_any_bytes(world, content):
 
 def put_fact(world, text: str) -> None:
     fact = make_fact(FactKind.DECISION, text, world.clock.now, confidence=0.8)
-    path = Path(world.store.root, fact.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render_fact(fact))
+    world.write(fact.path, render_fact(fact))
 
 
 def test_decisions_behind_the_facts_that_are_chosen_say_that_they_contradict_each_other(world, monkeypatch):
@@ -211,9 +209,7 @@ def test_a_file_that_cannot_be_read_leaves_the_others(world, tmp_path):
 
 def test_once_it_is_late_no_more_files_are_read(world):
     fact = make_fact(FactKind.RULE, "Deploys go by Fly.", world.clock.now)
-    path = Path(world.store.root, fact.path)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(render_fact(fact))
+    world.write(fact.path, render_fact(fact))
     store = Store(world.store.root, world.store.context)
     assert "Deploys go by Fly" not in session_start(store, (), None, (), late=lambda: True)
     assert "Deploys go by Fly" in session_start(store, (), None, ())

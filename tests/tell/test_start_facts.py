@@ -37,10 +37,7 @@ def commit_all(project: Path, bare_git) -> None:
 
 def put(world, kind: FactKind, text: str, **more) -> Path:
     fact = make_fact(kind, text, world.clock.now, **more)
-    path = Path(world.store.root, fact.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render_fact(fact))
-    return path
+    return world.write(fact.path, render_fact(fact))
 
 
 def told(world) -> str:

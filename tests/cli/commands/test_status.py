@@ -105,9 +105,7 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(world):
     ids = [f"e{number}4f7k2m9q0" for number in range(2)]
     for one in ids:
         made = Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ())
-        path = world.root / episode_path(made)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render_episode(made))
+        world.write(episode_path(made), render_episode(made))
     record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
     record_fixes(store.private, ShownFixes(at, "s-1", 4, 3))
