@@ -38,7 +38,6 @@ class SaveConfig(Value):
 
 class SessionConfig(Value):
     budget_tokens: int = 2_000
-    facts_percent: int = 50
 
 
 class SearchConfig(Value):
@@ -78,7 +77,6 @@ class SummaryConfig(Value):
 
 class TranscriptConfig(Value):
     enabled: bool = True
-    tool_result_chars: int = 2_000
 
 
 class CaptureConfig(Value):

@@ -41,6 +41,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
+_RESULT_LENGTH = 2_000  # characters of a tool's result that a transcript keeps
 _LONGEST_SESSION = timedelta(days=7)
 
 
@@ -190,7 +191,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
         return None
     records = read_records(path)
     records = _without_purged(store, session, records) if may_be_purged(store, started) else records
-    lines = l1_lines(records, store.config.transcripts.tool_result_chars, cleaner(store))
+    lines = l1_lines(records, _RESULT_LENGTH, cleaner(store))
     first = next(lines, None)
     return None if first is None else put(store, session, started, chain([first], lines))
 

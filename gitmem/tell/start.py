@@ -109,7 +109,7 @@ _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and
 _SESSION_BYTES = 1 << 14  # read of a session's file
 _JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those a model judged that are shown; without one after so many
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
-_SHARE_OF_LAST = 90  # percent of the budget
+_SHARE_OF_FACTS, _SHARE_OF_LAST = 50, 90  # percent of the budget
 _MAX_PENDING = 3
 _DAY = re.compile(r"^(- \[[0-9-]{10}) [0-9:]{5}\] ")  # of a decision, whose minute says nothing
 _OF_DAY = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2}): ")  # a session's line in the summary of an archive
@@ -173,7 +173,7 @@ def start_parts(
         Part(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
         Part("Project", _without_ids(project.lines() if project else ()), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part("In force", facts.lines, share=config.facts_percent),
+        Part("In force", facts.lines, share=_SHARE_OF_FACTS),
         Part(TITLE, own, share=SHARE),
         Part(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, people)),
