@@ -36,7 +36,7 @@ def recorded() -> list[tuple[Path, list[Turn]]]:
     """Return the transcripts with their turns, the oldest first."""
     paths = sorted((DATA / "transcripts").rglob("*.json*"))
     named = [path for path in paths if path.name != "manifest.json" and "subagents" not in path.parts]
-    found = [(path, fold(hook_events(read_records(str(path)), None))) for path in named]
+    found = [(path, fold(hook_events(read_records(str(path))))) for path in named]
     return sorted((one for one in found if one[1]), key=lambda one: one[1][0].started)
 
 

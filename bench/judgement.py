@@ -80,7 +80,7 @@ class Played(NamedTuple):
 def read_session(path: Path) -> Session:
     host = find_host(writer(str(path), read_lines))
     records: list[Record] = list(read_records(str(path), None, host.name))
-    turns = [redacted(turn._replace(closed=True), AS_SHIPPED) for turn in fold(hook_events(records, UTC, host.label))]
+    turns = [redacted(turn._replace(closed=True), AS_SHIPPED) for turn in fold(hook_events(records, host.label))]
     windows = windows_of(turns)
     given = _json(path.with_suffix(".known.json"), {})
     facts = [

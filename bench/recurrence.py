@@ -67,7 +67,7 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
     """Print the figures of recorded transcripts."""
     turns = []
     for path in sorted(folder.rglob("*.jsonl")):
-        turns += [turn for turn in fold(hook_events(read_records(str(path)), None)) if turn.failures]
+        turns += [turn for turn in fold(hook_events(read_records(str(path)))) if turn.failures]
     came: set[str] = set()
     again = known = given = wrong = unasked = others = 0
     for turn in sorted(turns, key=lambda turn: turn.started):

@@ -161,7 +161,7 @@ def own(_: str) -> tuple[list[Session], list[Question]]:
     sessions, ids, begun = [], {}, {}
     for name in dict.fromkeys(one["transcript"] for one in asked):
         path = DATA / "transcripts" / name
-        turns = fold(hook_events(read_records(str(path)), None))
+        turns = fold(hook_events(read_records(str(path))))
         ids[name] = turns[0].session
         begun[turns[0].session] = turns[0].started
         pairs = tuple((human_text(turn.prompt), turn.answer) for turn in turns)

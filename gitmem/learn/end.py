@@ -281,7 +281,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     heard: list[Heard] = []
     notes = Notes()
     records = notes.watched(read_records(path, unread, name))
-    turns = fold(noting(hook_events(records, None, find_host(name).label), heard))
+    turns = fold(noting(hook_events(records, find_host(name).label), heard))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:

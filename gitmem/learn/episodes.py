@@ -242,7 +242,7 @@ def save_episodes(
     clean = [redacted(turn, store) for turn in turns]
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
-    events = clean_events(store, hook_events(noting_growth(records, grown), None))
+    events = clean_events(store, hook_events(noting_growth(records, grown)))
     working: list[Notes] = [*working_of(events)]
     working += [*noted.earlier, noted] if noted else []
 

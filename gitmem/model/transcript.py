@@ -15,12 +15,9 @@ from enum import StrEnum
 from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields, understood, with_words
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, human_text, is_from_user, words_in
 from gitmem.platform.machine import UTC, datetime
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]
+Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]
 
 
 MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
@@ -308,8 +305,8 @@ def _short(value: object, limit: int, clean: Callable[[str], str]) -> object:
 _SAID = 500  # characters of the output of a command that worked
 
 
-def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
-    """Yield the prompts, tool uses, words and last answers of a transcript, times in `zone` (None: this machine's)."""
+def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[HookEvent]:
+    """Yield the prompts, tool uses, words and last answers of a transcript, with the times of this machine's zone."""
     calls: dict[str, Record] = {}
     last: Record | None = None  # the agent's last text, perhaps its answer
     called = False  # a tool, after it
@@ -318,12 +315,12 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
 
     def said(kind: HookKind) -> Iterator[HookEvent]:
         if last is not None:
-            yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
+            yield _event(kind, last, turn, host, text=last.text[:MAX_TEXT])
 
     for part in parts:
         is_own = is_own or not part.sidechain
         if part.role is Role.USER and not part.sidechain:
-            event = _user_event(part, turn, zone, host)
+            event = _user_event(part, turn, host)
             if event is None or (event.kind is HookKind.NOTICE and not event.words and (last is None or called)):
                 continue  # in the middle of a turn, which goes on
             if event.kind is not HookKind.WORDS:
@@ -340,21 +337,21 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
             yield from () if called or part.sidechain else said(HookKind.SAID)
             called = called or not part.sidechain
         elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None and is_own:
-            yield from _tool(call, part, turn, zone, host)
+            yield from _tool(call, part, turn, host)
     yield from said(HookKind.STOP)
     yield from said(HookKind.INTERRUPTED) if called else ()
 
 
-def _user_event(part: Record, turn: str, zone: tzinfo | None, host: str) -> HookEvent | None:
+def _user_event(part: Record, turn: str, host: str) -> HookEvent | None:
     """Return what a text in the user's place is: a prompt, other words of theirs, an interruption, or a notice.
 
     None for a text that the host added to a turn.
     """
     if part.words:
-        return _event(HookKind.WORDS, part, turn, zone, host)._replace(words=part.words)
+        return _event(HookKind.WORDS, part, turn, host)._replace(words=part.words)
     if part.text.startswith(INTERRUPTION):
-        return _event(HookKind.INTERRUPTED, part, turn, zone, host, text=part.text[:MAX_TEXT])
-    event = _event(HookKind.PROMPT, part, part.turn, zone, host, text=part.text[:MAX_TEXT])
+        return _event(HookKind.INTERRUPTED, part, turn, host, text=part.text[:MAX_TEXT])
+    event = _event(HookKind.PROMPT, part, part.turn, host, text=part.text[:MAX_TEXT])
     event = understood(event, vouched=False if part.injected else part.vouched)
     if event.kind is HookKind.WORDS:
         return event._replace(turn=turn)
@@ -370,9 +367,9 @@ def _starts_turn(part: Record) -> bool:
     return text.startswith(("<", "[")) and not text.startswith(_CONTEXT)
 
 
-def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:
+def _tool(call: Record, result: Record, turn: str, host: str) -> Iterator[HookEvent]:
     turn = (result.turn if result.sidechain else "") or turn
-    event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
+    event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, host)
     event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
     event = with_words(event, call.input, result.told, result.text)
     output = result.text[-_SAID:] if event.command else ""  # the result of a command is at its end
@@ -387,6 +384,6 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
     )
 
 
-def _event(kind: HookKind, part: Record, turn: str, zone: tzinfo | None, host: str, *, text: str = "") -> HookEvent:
-    at = part.at.astimezone(zone)
+def _event(kind: HookKind, part: Record, turn: str, host: str, *, text: str = "") -> HookEvent:
+    at = part.at.astimezone()
     return HookEvent(kind, part.session, at, host, cwd=part.cwd, turn=turn, text=text)

@@ -92,7 +92,7 @@ class Made(Value):
 
 def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
     """Return the turns of a finished session's transcript; `heard` gets what it has in the user's place."""
-    turns = fold(noting(hook_events(parts, None, host), [] if heard is None else heard))
+    turns = fold(noting(hook_events(parts, host), [] if heard is None else heard))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 

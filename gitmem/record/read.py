@@ -231,7 +231,7 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     lines: Iterable[str] | None = host.lines(path) if host.lines else None  # of a transcript that is no file of lines
     if lines is None:
         lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
-    turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
+    turns = fold(hook_events(read_records(lines, name=name), turn.host))
     begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or is_same_turn(one, turn)))
     # Of a long turn, the end of the transcript does not have the prompt.
     return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

@@ -71,7 +71,7 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
     else:
         assert path.endswith(".messages.json") or "#" in path
     records = list(read_transcript(path, read_lines, unread, host if named else ""))
-    (turn,) = fold(hook_events(records, UTC, host))
+    (turn,) = fold(hook_events(records, host))
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
     assert [Path(name).name for name in turn.files] == ["notes.md"]
     assert [(failure.command, failure.error.strip()) for failure in turn.failures] == [("ls /no/such/dir", ERROR)]
@@ -87,6 +87,6 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in OTHER_SESSION])
 def test_a_turn_has_the_same_session_and_id_by_hooks_and_by_transcript(recorded_transcript, host):
     (told,) = fold(events_of(payloads_of(host), host))
-    (read,) = fold(hook_events(read_transcript(recorded_transcript(host), read_lines), None, host))
+    (read,) = fold(hook_events(read_transcript(recorded_transcript(host), read_lines), host))
     assert told.session == read.session
     assert told.exchange_id == read.exchange_id or host in WITHOUT_PROMPT

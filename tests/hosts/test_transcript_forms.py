@@ -1,7 +1,6 @@
 """Older and newer forms of transcripts: each is read, or refused in one sentence."""
 
 import json
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ DOCUMENTS = pytest.mark.parametrize("host, document", [("opencode", OPENCODE), (
 
 
 def turns_of(path: Path, unread: Unread | None = None):
-    return fold(hook_events(read_transcript(str(path), read_lines, unread), UTC))
+    return fold(hook_events(read_transcript(str(path), read_lines, unread)))
 
 
 @DOCUMENTS

@@ -4,7 +4,6 @@ Each recording is one session: a request, a question that is answered, a message
 writing the user refuses. A second one of a client has a subagent that writes a file.
 """
 
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def read(host: str, path: str):
     unread = Unread()
     records = list(read_transcript(path, read_lines, unread, host))
     assert unread.lines == 0
-    return records, fold(hook_events(records, UTC, host))
+    return records, fold(hook_events(records, host))
 
 
 @pytest.fixture

@@ -305,7 +305,7 @@ def call(second: int, tool_id: str, tool="Bash", sidechain=False, **given) -> Re
 
 
 def replayed(*parts: Record):
-    return list(hook_events(parts, UTC))
+    return list(hook_events(parts))
 
 
 def kinds(*parts: Record):

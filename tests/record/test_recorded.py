@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def prompts_of(path: Path) -> list[str]:
 def test_a_recorded_session_is_read_whole(path):
     unread = Unread()
     parts = list(records(path.read_text("utf-8").splitlines(keepends=True), unread))
-    turns = fold(hook_events(parts, UTC))
+    turns = fold(hook_events(parts))
     assert not unread.lines
     assert find_host(writer(str(path), lambda name: Path(name).read_text("utf-8").splitlines())).name == "claude"
     assert [turn.prompt for turn in turns] == prompts_of(path)

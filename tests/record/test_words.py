@@ -482,7 +482,7 @@ def test_what_a_user_says_of_a_plan_is_kept_where_the_host_hands_it_over():
         line(1, "user", plan, "s-1", 1, origin={"kind": "auto-continuation"}),
         line(2, "assistant", [{"type": "text", "text": "It is backed up."}], "s-1", 1),
     ]
-    (turn,) = fold(hook_events(records(rows), UTC))
+    (turn,) = fold(hook_events(records(rows)))
     assert (turn.prompt, turn.words) == ("", (UserWords(WordKind.PLAN, "back it up first"),))
 
 
@@ -501,7 +501,7 @@ def test_a_command_that_was_queued_is_kept_once():
         line(3, "assistant", [{"type": "text", "text": "Tidied."}], "s-1", 1),
         line(4, "user", "<bash-input>git stash list</bash-input>", "s-1", 2),
     ]
-    (turn,) = fold(hook_events(records(rows), UTC))
+    (turn,) = fold(hook_events(records(rows)))
     assert turn.words == (UserWords(WordKind.COMMAND, "ls"), UserWords(WordKind.COMMAND, "git stash list"))
 
 
@@ -528,7 +528,7 @@ def test_what_a_user_says_as_they_accept_a_call_is_an_addition_to_the_turn():
         line(3, "user", [result, {"type": "text", "text": "Yes, but never lock the table."}], "s-1", 1),
         line(4, "assistant", [{"type": "text", "text": "The index is added without a lock."}], "s-1", 1),
     ]
-    (turn,) = fold(hook_events(records(rows), UTC))
+    (turn,) = fold(hook_events(records(rows)))
     assert turn.words == (UserWords(WordKind.ADDITION, "Yes, but never lock the table."),)
     assert turn.answer == "The index is added without a lock."
 
@@ -559,7 +559,7 @@ def test_what_a_command_prints_is_no_word_of_the_user():
         line(2, "assistant", [call], "s-1", 1),
         line(3, "user", [{"type": "tool_result", "tool_use_id": "t1", "content": said}], "s-1", 1),
     ]
-    assert [turn.words for turn in fold(hook_events(records(rows), UTC))] == [()]
+    assert [turn.words for turn in fold(hook_events(records(rows)))] == [()]
 
 
 def test_a_prompt_that_begins_with_what_is_private_is_the_user_s():
