@@ -33,12 +33,18 @@ _SHORT = 60  # characters: a request that begins in the middle of a talk
 
 def classify(request: str) -> TaskType:
     """Return the type of a request's task: a question by its form, else the first match, else a feature."""
+    if is_question(request):
+        return TaskType.QUESTION
+    text = _plain(request)
+    return next((kind for kind in _SUREST if _has(kind, text)), TaskType.FEATURE)
+
+
+def is_question(request: str) -> bool:
+    """Return whether a request asks, by its form, and orders nothing."""
     text = _plain(request)
     rest = matcher(_TASKS, "asks_politely").sub("", text)
     asks = rest != text or _has("asks", text) or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
-    if asks and not _has("orders", rest):
-        return TaskType.QUESTION
-    return next((kind for kind in _SUREST if _has(kind, text)), TaskType.FEATURE)
+    return asks and not _has("orders", rest)
 
 
 def asks_back(request: str) -> bool:

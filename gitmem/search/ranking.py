@@ -12,7 +12,7 @@ from gitmem.document.ids import do_all_meet, do_meet, is_fact_id, scopes_in
 from gitmem.history.marks import marks_for
 from gitmem.model.fact import FOLDER, parse_fact
 from gitmem.model.lines import Marks, marks_of
-from gitmem.model.request import TaskType, classify
+from gitmem.model.request import is_question
 from gitmem.model.validity import Standing
 from gitmem.search.cut import SECTION
 from gitmem.search.files import LAYERS
@@ -156,7 +156,7 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
     """Put facts in force before the first exchange that asks, and if it only asks, also what was saved or stated."""
     limit = asked.scope.limit or len(memories)
-    if classify(asked.query.words) is TaskType.QUESTION:
+    if is_question(asked.query.words):
         memories = _facts_first(memories, asked.query.terms, limit)
     first, rest = memories[:limit], memories[limit:]
     at = next((place for place, item in enumerate(first) if _asks(item)), limit)
@@ -271,7 +271,7 @@ def _facts_first(memories: list[Ranked], terms: Sequence[Term], limit: int) -> l
 def _asks(item: Ranked) -> bool:
     """Return whether an exchange is a question and its answer."""
     end = _end_of_request(item)
-    return end >= 0 and _type_of(item, end) is TaskType.QUESTION
+    return end >= 0 and _is_question(item, end)
 
 
 def _only_asks(item: Ranked) -> bool:
@@ -284,7 +284,7 @@ def _states(item: Ranked) -> bool:
     end = _end_of_request(item)
     if end < 0:
         return _SAVED.match(item.units.text, item.units.unit(item.index).start) is not None
-    return any(position < end for position, _ in item.found.places) and _type_of(item, end) is not TaskType.QUESTION
+    return any(position < end for position, _ in item.found.places) and not _is_question(item, end)
 
 
 def _end_of_request(item: Ranked) -> int:
@@ -296,8 +296,8 @@ def _end_of_request(item: Ranked) -> int:
     return unit.start + (reply.start() if (reply := _ANSWERED.search(text)) else len(text))
 
 
-def _type_of(item: Ranked, end: int) -> TaskType:
-    return classify(bare_text(item.units.text[item.units.unit(item.index).start : end]))
+def _is_question(item: Ranked, end: int) -> bool:
+    return is_question(bare_text(item.units.text[item.units.unit(item.index).start : end]))
 
 
 def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float, float]:

@@ -158,6 +158,7 @@ def choose_files(
         for place in of_file:
             bounds[place] -= weight
     queue = [(bound, place, False) for place, bound in enumerate(bounds)]
+    is_all = len(paths) <= most and any(words.values())
 
     def promising() -> Iterator[str]:
         heapify(queue)
@@ -173,7 +174,7 @@ def choose_files(
                 words.update(_words(lines, [one for one in following if one not in words], terms, loosely=loosely))
             heapreplace(queue, (-_promise(words[path], weights), place, True))
 
-    chosen = [*islice(filter(fits, promising()), most)]
+    chosen = paths if is_all else [*islice(filter(fits, promising()), most)]
     if not (loosely or any(words.values())):
         return choose_files(lines, terms, most, fits, loosely=True)
     places = {path: place for place, path in enumerate(paths) if len(lines[path]) < LONGEST_LINE}
@@ -258,6 +259,7 @@ _MOST_FRESH = 200  # changed files that a prompt reads itself
 _LEAST_WORN, _WORN_BYTES = 10, 250_000
 _SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and the most bytes read there
 _NEWEST_BYTES = 8_000_000  # of the file, where the newest lines of a common word are looked for
+_BLOCK = 16_384  # bytes that are searched at once
 _SAMPLED = 32  # of so many bytes one is read
 
 
@@ -301,20 +303,30 @@ class Texts:
 
     def _lines(self, literal: bytes, most: int, since: int = 0) -> Iterator[tuple[int, str]]:
         end = self.size
-        while most and (at := self._data.rfind(literal, since, end)) >= 0:
+        while most and (at := self._rfind(literal, since, end)) >= 0:
             start = end = self._data.rfind(b"\n", 0, at) + 1
             stop = self._data.find(b"\n", at)
             yield start, self._data[start : min(stop, start + 4 * LONGEST_LINE)].decode("utf-8", "replace")
             most -= 1
 
+    def _rfind(self, text: bytes, since: int, end: int) -> int:
+        """Return the last place of a text between two others, or -1: a map compares byte by byte, bytes are quicker."""
+        while end > since:
+            first = max(end - _BLOCK, since)
+            at = self._data[first:end].rfind(text)
+            if at >= 0 or first == since:
+                return first + at if at >= 0 else -1
+            end = first + len(text) - 1
+        return -1
+
     def _by_key(self, places: Iterable[tuple[int, str]], literals: Sequence[str]) -> Lines:
         found: dict[str, list[Line]] = {}
-        key, at, number, end = "", 0, 0, self._data.find(_HEAD) + 1
+        key, at, number = "", 0, 0
         for offset, text in places:
-            if offset >= end:
-                at, number = self._data.rfind(_HEAD, 0, offset + 2) + 2, 0
-                key = self._data[at : self._data.find(b"\n", at)].decode("utf-8", "surrogateescape")
-                end = self._data.find(_HEAD, offset) + 1 or self.size
+            head = self._rfind(_HEAD, max(at - 1, 0), offset + 1) + 1
+            if head > at or not key:
+                at, number = head, 0
+                key = self._data[at + 1 : self._data.find(b"\n", at)].decode("utf-8", "surrogateescape") if head else ""
             number += self._data[at:offset].count(b"\n")
             at = offset
             if key and not text.startswith(_MARK.decode()):

@@ -101,6 +101,7 @@ def work_tree(
     scan = partial(documents.scan, make_scanner(store.context, store.private, large=large), allow=allow)
     rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
     lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most) if rarity else (scan(literals), literals)
+    lines = {key: lines[key] for key in mixed(lines)}
     return _chosen(documents, size, lines, terms, rarity.unscanned(scanned) if rarity else {}, most=most, fits=fits)
 
 
@@ -116,7 +117,7 @@ def _chosen(
 ) -> Pool:
     """Return the most promising of the files with these lines."""
     passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
-    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes)
+    chosen = choose_files(lines, terms, most, passes)
     files = [
         (units, lacking.difference(unscanned))
         for key, lacking in zip(chosen.paths, chosen.lacking, strict=True)

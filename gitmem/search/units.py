@@ -116,7 +116,7 @@ class Units:
         start, end, _ = self._spans[index]
         kind = self.kind(index)
         name = self.text[start : self.text.find(":", start)] if kind == FIELD else ""
-        return Unit(start, end, kind, self._headings[index] if kind != FIELD else "", name)
+        return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
         """Return the kind of a unit that matches: HEADING for a section without text below its heading."""
@@ -124,16 +124,17 @@ class Units:
         is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
         return HEADING if is_bare else kind
 
-    @cached_property
-    def _headings(self) -> list[str]:
-        """By unit, the title of the last heading at or before it, or ""."""
-        headings, title = [], ""
-        for start, end, kind in self._spans:
-            if kind != ENTRY and self.text.startswith("#", start):
+    def _heading(self, index: int) -> str:
+        """Return the title of the last heading at or before a unit, or ""; it is looked for backwards in the text."""
+        place = self.starts[index]
+        while place >= 0:
+            start, end, kind = self._spans[bisect_right(self.starts, place) - 1]
+            if start == place and kind != ENTRY and self.text.startswith("#", start):
                 marks, _, words = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
-                title = title if marks.strip("#") else words.strip()
-            headings.append(title)
-        return headings
+                if not marks.strip("#"):
+                    return words.strip()
+            place = self.text.rfind("\n#", 0, place) + 1 if place else -1
+        return ""
 
     def around(self, position: int) -> tuple[int, int]:
         """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""

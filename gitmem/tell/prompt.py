@@ -13,7 +13,7 @@ from math import comb, inf, log
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
-from gitmem.model.request import TaskType, asks_back, classify, without_ago
+from gitmem.model.request import TaskType, asks_back, classify, is_question, without_ago
 from gitmem.model.turns import is_trivial
 from gitmem.model.words import user_text
 from gitmem.search.engine import answer, with_authors
@@ -210,7 +210,7 @@ class Sureness(Value):
     def of(self, text: str, share: float = 1.0, most: float = inf) -> bool:
         """Return whether a memory with a share of the prompt's words is sure to speak of it; `most` is a large one."""
         asked, rest = _taken_apart(text)
-        penalty = _OF_QUESTION if asked and classify(asked) is TaskType.QUESTION else 0.0
+        penalty = _OF_QUESTION if asked and is_question(asked) else 0.0
         again = self.best(asked) - penalty
         if again >= _AGAIN or share < _LEAST_SHARE:
             return again >= _AGAIN
