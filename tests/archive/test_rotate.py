@@ -129,32 +129,6 @@ def tree(world, folder: str) -> list[str]:
     return sorted(path.relative_to(root(world)).as_posix() for path in (root(world) / folder).rglob("*.md"))
 
 
-def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
-    done = consolidate_due(autumn.store)
-    assert done.finished
-    assert [(one.step.period, one.commit[:0]) for one in done.done] == [
-        ("2026-W40", ""),
-        ("2026-W43", ""),
-        ("2026-W45", ""),
-        ("2026-10", ""),
-    ]
-    assert tree(autumn, "daily") == ["daily/2026/11/2026-11-20.md"]
-    assert tree(autumn, "weekly") == ["weekly/2026/2026-W43.md", "weekly/2026/2026-W45.md"]
-    assert tree(autumn, "monthly") == ["monthly/2026/2026-10.md"]
-    said = bare_git(root(autumn), "log", "-4", "--format=%s|%(trailers:key=Gitmem-Op,valueonly,separator=)")
-    assert said.splitlines() == [
-        "Consolidate 1 week into 2026-10|consolidate",
-        "Consolidate 1 day into 2026-W45|consolidate",
-        "Consolidate 1 day into 2026-W43|consolidate",
-        "Consolidate 2 days into 2026-W40|consolidate",
-    ]
-    assert bare_git(root(autumn), "status", "--porcelain") == ""
-    assert autumn.decision.id in entry_ids(autumn.text("monthly/2026/2026-10.md"))
-    assert autumn.issue.id in entry_ids(autumn.text("weekly/2026/2026-W43.md"))
-    assert "caches tokens" in autumn.text("weekly/2026/2026-W45.md")
-    assert consolidate_due(autumn.store).done == ()
-
-
 def test_what_is_delivered_late_is_not_saved_twice(autumn):
     consolidate_due(autumn.store)
     tip = autumn.store.tip

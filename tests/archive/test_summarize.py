@@ -77,34 +77,6 @@ def material(server) -> str:
     return json.dumps(server.asked, ensure_ascii=False)
 
 
-def test_a_model_sums_up_an_archive_in_a_commit_that_says_so(asking, bare_git):
-    done = improve(asking.store, asking.archive)
-    assert done.why == ""
-    assert pending_archives(asking.store) == []
-    summary = read_summary(asking.store, asking.archive)
-    assert summary.overall_summary == GOOD["overallSummary"]
-    assert (summary.provider, summary.method) == (asking.store.config.summary.provider, done.method)
-    assert summary.themes[0].name == "로더"
-    root = Path(asking.store.root)
-    subject, model, host, archive = (
-        bare_git(
-            root,
-            "log",
-            "-1",
-            "--format=%s%n%(trailers:key=Gitmem-Model,valueonly)%n%(trailers:key=Gitmem-Host,valueonly)%n"
-            "%(trailers:key=Gitmem-Archive,valueonly)",
-        )
-        .replace("\n\n", "\n")
-        .splitlines()
-    )
-    assert subject == f"Summarize {asking.archive.removeprefix('archive/')} ({done.method})"
-    assert (model, host, archive) == (done.method, summary.provider, asking.archive)
-    assert bare_git(root, "status", "--porcelain") == ""
-    data = asking.text(summary_path(asking.archive))
-    assert f"provider: {summary.provider}" in data
-    assert "cost: 0.000000" in data
-
-
 def test_days_are_counted_whatever_the_model_says_of_them(asking, model_server):
     model_server.reply = lambda _: GOOD | {"dateRange": {"first": "1999-01-01", "last": "2031-12-31"}}
     improve(asking.store, asking.archive)

@@ -16,7 +16,7 @@ from gitmem.learn.end import replay
 from gitmem.learn.facts import adopt, fingerprint, learn
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import confirm, find_fact, read_fact, retire
+from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -150,26 +150,6 @@ def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_th
     assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
 
 
-def test_what_contradicts_is_kept_beside_it_and_a_user_decides(world):
-    for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
-        world.clock.now += timedelta(hours=1)
-        world.save(text, MemoryType.DECISION)
-    first, second = sorted(known_facts(world.store), key=lambda fact: fact.created)
-    assert (first.review, second.review) == ((second.id,), (first.id,))
-    assert first.binds
-    assert second.binds
-    assert f"review: [{first.id}]" in world.text(second.path)
-    retire(world.store, second, "it was a mistake")
-    assert "**Retired:** it was a mistake" in world.text(second.path)
-    assert find_fact(world.store, first.id).review == ()
-    undo(world.store)
-    confirm(world.store, second)
-    first, second = find_fact(world.store, first.id), find_fact(world.store, second.id)
-    assert (first.status, first.superseded_by, first.review) == ("superseded", second.id, ())
-    assert (second.status, second.review, second.confidence) == ("active", (), 1.0)
-    assert list(held(world)) == ["Use uv, not pnpm."]
-
-
 def test_what_was_retired_removed_or_undone_is_not_learned_again(world, bare_git):
     learned(world, "Always run the linter before committing.")
     learned(world, "Preference: editor vim on every machine.")
@@ -187,17 +167,3 @@ def test_what_was_retired_removed_or_undone_is_not_learned_again(world, bare_git
             session=session,
         )
     assert held(world) == {}
-
-
-def test_a_change_by_hand_is_seen_at_once(world):
-    learned(world, "Always run the linter before committing.")
-    [fact] = known_facts(world.store)
-    path = Path(world.store.root, fact.path)
-    path.write_text(path.read_text().replace("status: active", "status: retired"))
-    assert held(world) == {}
-    path.write_text("---\nbroken: [\n---\n")
-    assert [one.description for one in known_facts(world.store)] == [fact.description]  # the last good version
-    assert read_fact(world.store, fact).text == "Always run the linter before committing."
-    Path(world.store.private, "known", "facts.tsv").write_text("not json")
-    path.unlink()
-    assert known_facts(world.store) == []

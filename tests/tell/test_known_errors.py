@@ -14,10 +14,8 @@ from gitmem.store.learned import known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.guide import guide
 from gitmem.tell.known_errors import tell_error
-from gitmem.tell.prompt import TOKENS, tell_prompt
+from gitmem.tell.prompt import tell_prompt
 from gitmem.tell.risk import from_other, is_risky
-from gitmem.text.words import estimate_tokens
-from tests.agent import given_texts
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
@@ -86,27 +84,6 @@ def test_a_fix_of_others_follows_one_s_own_whatever_counts_it_claims(world, bare
     first, second = (one.text for one in guide(world.store, "", error=AGAIN).lines)
     assert "uv sync" in first
     assert "From Mallory" in second
-
-
-QUOTING = [
-    f"I get this when I run the tests, fix it:\n{AGAIN}",
-    "Why do the tests say `ModuleNotFoundError: No module named 'yaml'`?",
-    f"still broken:\n```\n{AGAIN}\n```",
-    "테스트가 ModuleNotFoundError: No module named 'yaml' 에러로 실패해. 고쳐줘",
-]
-
-
-@pytest.mark.parametrize("prompt", QUOTING)
-def test_a_prompt_that_quotes_an_error_is_told_its_fix_once(world, prompt):
-    failed(world, "s-1", FIRST, "uv sync")
-    text = tell_prompt(world.store, "s-9", prompt)
-    assert 'this was fixed by: "`uv sync`" ^b' in text
-    assert estimate_tokens(text) <= TOKENS
-    [given] = given_texts(world.store.private)
-    assert (given.how, given.ids) == ("prompt", (known_patterns(world.store)[0].id,))
-    assert tell_prompt(world.store, "s-9", prompt) == ""
-    advice = guide(world.store, prompt)
-    assert any('fixed by: "`uv sync`"' in line.text for line in advice.lines)
 
 
 @pytest.mark.parametrize(

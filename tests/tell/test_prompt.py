@@ -1,6 +1,5 @@
 """What a prompt is told without asking: what it clearly speaks of, once a session, in few tokens."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,6 @@ import pytest
 from gitmem.record.save import save
 from gitmem.store.store import Store
 from gitmem.tell.prompt import remembered, tell_prompt
-from gitmem.tell.usage_log import known_to
-from tests.agent import given_texts
 
 ASKED = "How did we stop the Redis timeouts of the checkout service?"
 FILLER = "".join(f"  Then paragraph {n} tells of something else at some length.\n\n" for n in range(60))
@@ -59,19 +56,6 @@ def test_a_risky_command_of_another_author_is_told_without_its_words(day, bare_g
 )
 def test_a_prompt_that_speaks_of_nothing_remembered_is_told_nothing(day, prompt):
     assert remembered(day.store, prompt).text == ""
-
-
-def test_a_memory_is_told_once_in_a_session(day):
-    store = day.store
-    assert "max_connections" in tell_prompt(store, "s-1", ASKED)
-    assert tell_prompt(store, "s-1", ASKED) == ""
-    assert "max_connections" in tell_prompt(store, "s-2", ASKED)
-    assert [(one.session, one.how, one.ids) for one in given_texts(store.private)] == [
-        ("s-1", "prompt", ("x4f7k2m9q0x",)),
-        ("s-2", "prompt", ("x4f7k2m9q0x",)),
-    ]
-    assert known_to(store.private, "s-1", day.clock.now + timedelta(days=1)) == {"x4f7k2m9q0x"}
-    assert known_to(store.private, "s-1", day.clock.now + timedelta(days=2)) == set()
 
 
 @pytest.mark.parametrize(
