@@ -60,7 +60,7 @@ def test_korean_words_are_looked_for_apart_only_where_the_text_has_them_so(shelf
         engine, "_search", lambda store, query, *rest: searches.append(query) or search(store, query, *rest)
     )
 
-    shelf.put("knowledge/a.md", "# 하나\n\n커밋 메시지는 짧게 쓴다.\n")
+    shelf.write("knowledge/a.md", "# 하나\n\n커밋 메시지는 짧게 쓴다.\n")
     for large in (False, True):
         monkeypatch.setattr(sources, "FEW_FILES", 0 if large else 200)
         counts = {}

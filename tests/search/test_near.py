@@ -53,7 +53,7 @@ def test_the_nearest_of_all_is_found_however_near_it_is(near, monkeypatch):
     filled(near)
     monkeypatch.setattr("gitmem.search.near.LEAST_NEAR", 2.0)
     assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]
-    near.put("knowledge/garage.md", "## Garage\n\nan automobile lift\n")
+    near.write("knowledge/garage.md", "## Garage\n\nan automobile lift\n")
     filled(near)
     assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]  # the second is not: it is less near than that
 
