@@ -125,16 +125,25 @@ class Units:
         return HEADING if is_bare else kind
 
     def _heading(self, index: int) -> str:
-        """Return the title of the last heading at or before a unit, or ""; it is looked for backwards in the text."""
-        place = self.starts[index]
-        while place >= 0:
-            start, end, kind = self._spans[bisect_right(self.starts, place) - 1]
-            if start == place and kind != ENTRY and self.text.startswith("#", start):
-                marks, _, words = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
-                if not marks.strip("#"):
-                    return words.strip()
-            place = self.text.rfind("\n#", 0, place) + 1 if place else -1
-        return ""
+        """Return the title of the last heading at or before a unit, or ""; only its own needs no look at the others."""
+        own = self._title(*self._spans[index])
+        return self._headings[index] if own is None else own
+
+    def _title(self, start: int, end: int, kind: str) -> str | None:
+        """Return the title of a unit's own heading, None if it has none."""
+        if kind == ENTRY or not self.text.startswith("#", start):
+            return None
+        marks, _, words = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
+        return None if marks.strip("#") else words.strip()
+
+    @cached_property
+    def _headings(self) -> list[str]:
+        headings, title = [], ""
+        for span in self._spans:
+            own = self._title(*span)
+            title = title if own is None else own
+            headings.append(title)
+        return headings
 
     def around(self, position: int) -> tuple[int, int]:
         """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""
