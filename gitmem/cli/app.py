@@ -271,10 +271,14 @@ class App(Value):
         named = getattr(self.args, "for_agent", False) or any(self.environ.get(name) for name in (*SESSIONS, *AGENTS))
         return bool(named) and not self.out.isatty()
 
-    def undo_hint(self, commits: Iterable[str | None]) -> str:
-        """Return how a user undoes a small change, as the end of its line; "" for an agent or without a change."""
+    def undo_hint(self, commits: Iterable[str | None], several: str = "") -> str:
+        """Return how a user undoes a small change, as the end of its line; "" for an agent or without a change.
+
+        `several` is the command that does it where there are several commits.
+        """
         made = [commit[:10] for commit in commits if commit]
-        return f" (undo: gitmem undo {', then '.join(made[::-1])})" if made and not self.for_agent() else ""
+        undo = several if several and len(made) > 1 else f"undo {', then '.join(made[::-1])}"
+        return f" (undo: gitmem {undo})" if made and not self.for_agent() else ""
 
     def can_ask(self) -> bool:
         """Return whether a user is at a terminal to answer a question."""

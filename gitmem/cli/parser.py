@@ -33,6 +33,7 @@ examples:
   gitmem init                                make a store for this project
   gitmem save "Use uv, not pnpm" -t rule     remember something
   gitmem show                                print memory.md
+  gitmem pause 1h                            record nothing for an hour, or until 'gitmem resume'
   gitmem help save                           what a command does, with examples
   gitmem help --all                          all commands, and the exit codes
 """
@@ -98,12 +99,13 @@ class Parser(argparse.ArgumentParser):
         return f"A filter is a word of the query: gitmem search 'WORDS {said}'. " if said else ""
 
     def _word_hint(self, message: str) -> str:
-        """Return what to do with a word too many; "" where that is unknown."""
-        return _TOO_MANY.get(self.asked, "") if re.match(r"unrecognized arguments: [^-]", message) else ""
+        """Return what to do about a word too many, or missing; "" where that is unknown."""
+        match = re.match(r"unrecognized arguments: (-\S+)?|the following arguments are required: (FILE)$", message)
+        return _TOO_MANY.get(" ".join(filter(None, (self.asked or self.prog, *match.groups()))), "") if match else ""
 
     def _near_option(self, message: str) -> str:
         """Return the option like one that is unknown, of this command or those below it; "" if none is."""
-        match = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        match = re.match(r"unrecognized arguments: (--[\w-]+|-v\b)", message)
         known = {*self._option_string_actions}
         for _, _, own in own_commands(self):
             for parser in (own, *(part for _, _, part in own_commands(own))):
@@ -112,14 +114,20 @@ class Parser(argparse.ArgumentParser):
         return same if same in known else nearest(match[1], known) if match else ""
 
 
-_SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n"}
+_SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n", "--reset": "--unset", "-v": "--version"}
 _TOO_MANY = {
     **dict.fromkeys(("gitmem install", "gitmem uninstall"), "One agent a call, or --all for those on this machine. "),
+    "gitmem backup FILE": "To sync with a remote of this name: gitmem sync -- backup. ",
+    "gitmem doctor --fix": "Each finding names the command that fixes it. ",
+    "gitmem facts list": "One kind: gitmem facts list --kind rule. ",
+    "gitmem facts retire": "One fact a call. ",
+    "gitmem pause": "A time is one word: 30m, 1h, 2d. ",
+    "gitmem why": "A line is written PATH:LINE. ",
     "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire ID'. ",
 }
 # Types of memories, as issue trackers and commit conventions call them, and acts, as shells do.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}
-_SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire") | {"ls": "list", "new": "add", "update": "edit"}
+_SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire remove") | {"ls": "list", "new": "add", "update": "edit"}
 
 
 def _near_choice(message: str) -> str:
@@ -128,8 +136,8 @@ def _near_choice(message: str) -> str:
     if match is None:
         return ""
     choices = {choice.strip(" '") for choice in match[2].split(",")}
-    same = _SAME.get(match[1].lower(), "")
-    return same if same in choices else nearest(match[1].lower(), choices)
+    same = next((name for name in _SAME.get(match[1].lower(), "").split() if name in choices), "")
+    return same or nearest(match[1].lower(), choices)
 
 
 def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentParser:
@@ -242,6 +250,9 @@ _MEANT = {
     **dict.fromkeys(("verify", "diagnose"), "doctor"),
     **dict.fromkeys(("ui", "serve", "view"), "web"),
     **dict.fromkeys(("push", "pull"), "sync"),
+    **dict.fromkeys(("off", "disable", "stop"), "pause"),
+    **dict.fromkeys(("cost", "costs", "tokens", "usage"), "stats"),
+    "explain": "why",
     "version": "--version",
     "revert": "undo",
     "history": "log",
@@ -251,6 +262,8 @@ _MEANT = {
 def parse(argv: Sequence[str]) -> Args:
     """Return what a command line says; raises UsageError, or HelpAskedError with the help."""
     word = command_word(argv)
+    if word is not None and argv[0] in {"-h", "--help"}:  # of that command
+        argv = [*argv[1:], argv[0]]
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
             raise UsageError(f"There is no command {word!r}.", f"To get a newer gitmem: {install_command()}")

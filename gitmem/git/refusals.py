@@ -142,4 +142,5 @@ def _reason(error: GitFailedError) -> str:
         return mask_urls(plain(rejection.split("\t")[-1])) + "."
     lines = [line for line in error.stderr.splitlines() if line.strip()]
     telling = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:", "remote:"))), "")
-    return mask_urls(plain(telling or (lines[-1] if lines else error.message)))
+    words = telling or (lines[-1] if lines else error.message)
+    return mask_urls(plain(words.removeprefix("fatal: ").removeprefix("error: ")))

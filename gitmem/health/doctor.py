@@ -128,7 +128,8 @@ def check_log(store: Store) -> Iterator[Finding]:
         for failure in recent[-_SHOWN:]
     )
     message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
-    problem = Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
+    remedy = f"All failures, with tracebacks: {journal.path} (delete it to dismiss them)"
+    problem = Finding("log", Level.WARNING, message, remedy, details)
     yield judged(problem, "Nothing failed in the last seven days.", found=recent)
 
 

@@ -86,7 +86,10 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     """
     data = store.read(path)
     if data is None:
-        raise NotFoundError(f"There is no file {path} in the store.", "'gitmem at HEAD --list' lists the files.")
+        raise NotFoundError(
+            f"There is no file {path} in the store.",
+            "'gitmem at HEAD --list' lists the files; for code: 'gitmem why'.",
+        )
     text = data.decode("utf-8", "replace")
     texts = text.removesuffix("\n").split("\n") if text else []
     first, last = lines or (1, len(texts))
@@ -171,6 +174,7 @@ def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
 
 
 SHORT = 10  # characters of an object id that people are shown
+_FIRST = "'gitmem clear all' empties the memory."
 _RECENT = 64  # commits to search first for one to undo
 _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
@@ -211,7 +215,7 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
         raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
     found = record(log(store.repository.git, oid, limit=1)[0])
     if not found.parents:
-        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.")
+        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.", _FIRST)
     if found.op == Op.PURGE:
         raise GitmemError(
             f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",

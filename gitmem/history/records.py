@@ -206,7 +206,8 @@ def records(
     paths = [path] if path else []
     commits = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, merges=merges)
     if not commits and path and not log(git, tip, paths=paths, limit=1):
-        raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
+        day = f"Did you mean 'gitmem log --since {path}'? " * bool(date_span(store, path))
+        raise NotFoundError(f"The store never had a file {path}.", f"{day}'gitmem at HEAD --list' lists the files.")
     if not commits and session:
         only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}
         if not log(git, tip, trailers=only, limit=1):

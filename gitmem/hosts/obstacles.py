@@ -167,8 +167,7 @@ def _claude(host: Host, place: InstallPlace) -> Found:
     projects = _at(read_json(own), "projects")
     trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
     if place.scope is not Scope.USER and not trusted:
-        asks = f"{host.title} asks at its next start whether you trust this folder"
-        asks += ", and is recorded at a terminal once you say yes"
+        asks = f"{host.title} is recorded at a terminal once you trust this folder, which it asks at its next start"
         yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder'; No is preselected.", asked=True)
     here = _at(projects, place.project)
     if SERVER in _names(here, "disabledMcpServers"):

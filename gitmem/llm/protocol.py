@@ -117,9 +117,7 @@ OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic
 AGENTS = (AGENT, "codex", "gemini", "qwen", "opencode", "copilot", "droid")  # programs; AGENT is Claude Code
 SMALL = (AGENT, "gemini")  # whose small model gitmem names; the others use the one that the user chose
 PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the name of the host
-TURN_ON = (
-    "to let a model review finished sessions: gitmem config --user summary.provider agent (or codex, gemini, …, host)"
-)
+TURN_ON = "to let a model review finished sessions, such as Claude Code's: gitmem config --user summary.provider agent"
 WITHOUT_MODEL = (
     "only sentences that begin with 'Decision:', 'Rule:', 'Remember:', 'From now on', 'Always' or 'Never' "
     "(결정:, 규칙:, 기억해:, 앞으로) become facts"

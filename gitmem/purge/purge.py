@@ -275,10 +275,10 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
         others = {*named.split()} - store.own_refs().keys()
     follow = "Machines in your purge.machines follow at their next sync, all others ask first ('gitmem review'); "
-    guess = "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
+    guess = "It is short: who reads the memory could guess it, and check the guess by the record of this purge."
     sentences = {
         follow + "a clone that never syncs keeps it.": hosts,
-        "Saved again, the same words go at the next sync, too: say it in other words to keep it.": hosts,
+        "If you save the same words again, the next sync removes them, too.": hosts,
         "Agents keep transcripts of their own: look into those, too.": True,
         f"The project's own refs hold it: {', '.join(sorted(others))}.": others,
         "If it is a secret, change it: others may have seen it.": True,

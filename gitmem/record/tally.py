@@ -64,7 +64,10 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
     logged = set(saved)
     missing: Counter[str] = Counter()
     for one in heard:
-        head = _head(cleaner(store, one.at)(human_text(one.text) or one.text))
+        clean = cleaner(store, one.at)(human_text(one.text) or one.text)
+        head = _head(clean)
+        if one.text and not head:  # private or purged: nothing to save
+            continue
         if saved[head] > 0:
             saved[head] -= 1
         elif not one.text:
@@ -74,7 +77,7 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
         elif is_restated(one.text, boot):
             missing[BOOT] += 1
         else:
-            missing[COURTESY if is_trivial(one.text) else UNKNOWN] += 1
+            missing[COURTESY if is_trivial(clean) else UNKNOWN] += 1
     return missing
 
 
@@ -103,6 +106,5 @@ def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequenc
     missing = missing_words(store, heard, turns)
     if missing:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(missing.items()))
-        messages = count(len(heard), "message")
-        told = f"of {messages} in the user's place, {missing.total()} are not in the day's log ({reasons})."
+        told = f"the day's log lacks {missing.total()} of its {count(len(heard), 'message')} ({reasons})."
         FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {told}"))

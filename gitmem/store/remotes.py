@@ -63,7 +63,8 @@ def find_remote(store: Store, name: str | None) -> Remote:
     if remote is None:
         _refuse_private(store)
         missing = f"no remote {name!r}" if name else "no remote"
-        raise NotFoundError(f"This store has {missing}.", "'gitmem remote add URL' adds one.")
+        both = "'gitmem sync' alone receives and sends." * (name in {"push", "pull"})
+        raise NotFoundError(f"This store has {missing}.", both or "'gitmem remote add URL' adds one.")
     return remote
 
 

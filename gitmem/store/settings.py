@@ -144,7 +144,7 @@ def read_value(key: str, text: str) -> object:
             return parse_value(key, reading)
         except ValueError as error:
             complaints.append(f"{error}")
-    raise UsageError(f"The setting {complaints[0]}.")
+    raise UsageError(f"The setting {complaints[0]}.", "Claude Code is 'agent'." * (text.lower().startswith("claude")))
 
 
 def set_for_store(store: Store, key: str, value: object | None) -> SettingChange:

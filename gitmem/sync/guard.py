@@ -17,6 +17,7 @@ from gitmem.document.message import Op, op_message
 from gitmem.errors import RefusedError
 from gitmem.git.address import Remote
 from gitmem.git.layout import MEMORY_BRANCH
+from gitmem.git.process import Git
 from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.trust import Signatures
@@ -30,6 +31,7 @@ from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
 _NAMED = 3  # files that are named
+_MADE = 2  # commits of a store that was just made
 
 
 class Accept(StrEnum):
@@ -128,11 +130,18 @@ def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection
     if Accept.OTHER_PROJECT in accept:
         return
     wrong = "" if remote.backup or remote.new else f"If the address is wrong: 'gitmem remote remove {remote.name}'. "
+    if wrong and store.has_separate_repository and store.tip and _is_new(store.repository.git, store.tip):
+        wrong += f"Nothing is saved here yet: 'rm -r {store.root}', then 'gitmem clone {remote.shown}' shares it. "
     raise RefusedError(
         f"The memory at {remote.described} seems to be another project's: this one shares no history with it. "
         f"{NOTHING}",
         f"{wrong}To make one memory of the two for good: {remote.to_accept(Accept.OTHER_PROJECT)}.",
     )
+
+
+def _is_new(git: Git, tip: str) -> bool:
+    """Return whether a memory has only the commits that `gitmem init` made."""
+    return int(git.run("rev-list", "--count", f"--max-count={_MADE + 1}", tip)) <= _MADE
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:

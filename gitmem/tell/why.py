@@ -230,6 +230,16 @@ def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
     return [answer._replace(file=path, since=since) for answer in answers]
 
 
+def _near_file(code: ProjectCode, where: str) -> str:
+    """Return the question whether a file of the same name, or one like it, was meant; "" if there is none."""
+    from difflib import get_close_matches
+
+    path, colon, line = where.partition(":")
+    files = code.git.run("ls-files", "-z").decode("utf-8", "replace").split("\0")
+    named = [file for file in files if file.endswith(f"/{path}")] or get_close_matches(path, files, 1)
+    return f"Did you mean {named[0]}{colon}{line}? " if len(named) == 1 else ""
+
+
 def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | None = None) -> list[Why]:
     """Return why the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO` are so, or those of a commit.
 
@@ -241,7 +251,7 @@ def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | No
     if not commit:
         raise NotFoundError(
             f"This project has no file and no commit {where!r}.",
-            "Give a file and a line of it, such as src/app.py:12, or a commit.",
+            f"{_near_file(code, where)}Give a file and a line of it, such as src/app.py:12, or a commit.",
         )
     return why_commit(store, code, commit)
 

@@ -36,6 +36,20 @@ TYPED = {
     "facts rm x": "'retire'",
     "facts ls": "'list'",
     "log --limit 3": "'-n'",
+    "off": "gitmem pause",
+    "disable": "gitmem pause",
+    "tokens": "gitmem stats",
+    "cost": "gitmem stats",
+    "explain x": "gitmem why",
+    "-v": "'--version'",
+    "config x --reset": "'--unset'",
+    "remote rm x": "'remove'",
+    "backup": "gitmem sync -- backup",
+    "doctor --fix": "Each finding names the command",
+    "facts list rules": "--kind rule",
+    "facts retire a b": "One fact a call",
+    "pause 1 hour": "30m, 1h, 2d",
+    "why src/app.py 6": "PATH:LINE",
     "config get review.approve": "gitmem config review.approve",
 }
 
@@ -45,6 +59,11 @@ def test_what_people_type_leads_to_the_command(line):
     with pytest.raises(UsageError) as raised:
         parse(line.split())
     assert TYPED[line] in raised.value.remedy
+
+
+def test_help_before_a_command_is_that_of_the_command():
+    with pytest.raises(HelpAskedError, match=r"^usage: gitmem save "):
+        parse(["--help", "save"])
 
 
 @pytest.mark.parametrize("line", ["show x --since monday", "facts retire x --reason y"])

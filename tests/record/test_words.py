@@ -357,10 +357,18 @@ def test_what_the_store_lacks_is_counted(world):
     assert missing_words(world.store, heard, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
     note_missing(world.store, "x.jsonl", heard, [])
     (failure,) = FailureLog(world.store.private).failures()
-    assert "of 3 messages in the user's place, 3 are not in the day's log" in failure.message
+    assert "x.jsonl: the day's log lacks 3 of its 3 messages" in failure.message
     assert [found.level for found in check_log(world.store)] == ["warning"], "one has no reason"
     replay(world.store, str(DATA / "answer-to-a-question.jsonl"))
     assert len(FailureLog(world.store.private).failures()) == 1, "all that was said is there"
+
+
+def test_what_is_private_is_not_missing(world):
+    at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+    heard = [Heard(at, text) for text in ("<private>My badge is 4711.</private>", "ok <private>4711 it is</private>")]
+    assert missing_words(world.store, heard, []) == {"courtesy": 1}
+    note_missing(world.store, "x.jsonl", heard[:1], [])
+    assert not FailureLog(world.store.private).failures()
 
 
 def test_a_difference_with_its_reason_is_told_by_doctor_and_is_no_failure(world):

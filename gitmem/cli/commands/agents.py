@@ -12,7 +12,7 @@ from itertools import product
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
-from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, GitmemError, RefusedError, StoreNotFoundError, UsageError
 from gitmem.git.layout import MEMORY_BRANCH, find_layout
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import FOLDER, Host, InstallPlace, Scope, script_path
@@ -313,7 +313,9 @@ def _run_everything(args: Args, app: App) -> None:
         if not changes:
             app.notices(_stores_left(app))
             return
-        if args.dry_run or args.json or not (app.can_ask() and app.ask("Remove all of this?")):
+        if not args.dry_run and (args.json or not app.can_ask()):
+            raise RefusedError("Nothing was changed, as nobody is at a terminal to be asked.", "Repeat it with --yes.")
+        if args.dry_run or not app.ask("Remove all of this?"):
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
             return
     with lock_settings(app.home()) as folders:
@@ -351,7 +353,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     own = [*made, *gone, *jobs, *unused]
     folders.update(os.path.join(home, *FOLDER[:end]) for end in range(1, len(FOLDER) + 1))
     folders.update((user_store(home), os.path.join(user_store(home), HOME_PROJECTS)))
-    folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, jobs)))
+    folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, (*made, *jobs))))
     folders.update(*(around for _, around in stores))
     planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
     return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
@@ -361,7 +363,8 @@ def _stores_left(app: App) -> tuple[str, ...]:
     """Return the notice that names the memories on this machine, and the commands that delete them."""
     stores = known_stores(os.path.realpath(app.home()))
     commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
-    said = f"The memories stay, known to this machine and ignored by git: {listed(stores)}. To delete them, too:"
+    said = f"The memories stay, known to this machine and ignored by git: {listed(stores)}. "
+    said += "To delete them, and then what names them:"
     return ("\n  ".join([said, *commands]),) if stores else ()
 
 

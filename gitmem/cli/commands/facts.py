@@ -108,7 +108,8 @@ def _add(store: Store, args: Args, app: App) -> None:
         confirm_rule(store, find_fact(store, fact.id))
     value = {**fact_value(fact), "commits": commits}
     told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
-    app.answer(value, f"{told}{app.undo_hint(commits)}{'' if saved.known else '.'}", OWN)
+    undo = app.undo_hint(commits, f"facts retire {fact.id}")
+    app.answer(value, f"{told}{undo}{'' if saved.known else '.'}", OWN)
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:

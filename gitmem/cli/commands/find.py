@@ -18,7 +18,7 @@ from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.passages import read_passage
-from gitmem.search.query import check_query, parse_query
+from gitmem.search.query import FILTERS, check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
 from gitmem.search.troubles import is_news
 from gitmem.store.store import Store
@@ -176,6 +176,8 @@ def _search_stores(args: Args, app: App) -> None:
 def _totals(found: SearchAnswer, query: str) -> tuple[str, ...]:
     """Return a notice of how many hits are shown of how many, or that there are none."""
     if not found.hits:
+        if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
+            return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
         filters = " and ".join(f"{name}:{value}" for name, value in parse_query(query).filters)
         return (f"Nothing found{f' with {filters}' if filters else ''}. Try fewer words, --history or --deep.",)
     notices = []

@@ -35,7 +35,8 @@ def list_agents(app: App) -> None:
             state = f"not recorded{' yet' * stops[0].asked}: {stops[0].message}"
         state = state if host.events else "gets tools for the memory; its sessions cannot be recorded"
         parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
-        lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
+        does = "renews it" if state.startswith("recorded") else f"brings {', '.join(parts)}"
+        lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' {does}")
         values.append(
             {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
         )

@@ -248,7 +248,7 @@ def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
         number = fired.get(rule.id, Counted())
         if rule in unconfirmed:
-            why = f"a rule by {people.whose(rule.id)} would answer at {literals}; it does nothing until you confirm it"
+            why = f"a rule by {people.whose(rule.id)} would warn of {literals}; it does nothing until you confirm it"
         elif number.is_ignored:
             why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
         else:

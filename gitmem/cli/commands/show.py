@@ -109,6 +109,8 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
             remedy = f"{FILES} 'gitmem log' lists the commits."
             if re.search(r":[0-9]+(-[0-9]+)?$", what):  # as a search prints it
                 remedy = f"'gitmem get {shlex.quote(what)}' prints what is at a line."
+            if re.fullmatch(r"[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{4}", what):
+                remedy = "A day is written as 2026-11-29."
             raise NotFoundError(f"{what!r} is neither a file of the store nor a commit.", remedy) from None
         return
     value: dict[str, object] = {}

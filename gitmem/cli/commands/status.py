@@ -140,7 +140,7 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
         missing = f"not compared: {more.vectors.trouble or more.vectors.reason}"
         rows.append(("meanings", made if more.vectors.model else missing))
     rows.append(("models", _model_words(more.models, provider)))
-    rows += [("learns", WITHOUT_MODEL)] * (provider == OFFLINE)
+    rows += [("learns", WITHOUT_MODEL)] * (provider == OFFLINE and not knows.facts)
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     rows += [("running", _job_words(job)) for job in more.running]
     if status.review:

@@ -355,7 +355,7 @@ def _wanted(args: Args, app: App) -> str | re.Pattern[str] | None:
 def _would_purge(plan: PurgePlan) -> str:
     planned = plan.purge
     if not plan.needed:
-        return "The store does not hold it, and neither does its history."
+        return "Nothing to purge: neither the memory nor its history has it."
     brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit holds any more"
     files = first_of(planned.files, _SHOWN)
     return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *planned.beyond]))

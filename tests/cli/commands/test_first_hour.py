@@ -93,7 +93,7 @@ def test_a_sync_says_that_it_took_out_words_said_again_after_a_purge(gitmem, rem
     gitmem("save", "the key is sesame-open-77")
     assert gitmem("sync")[0] == 0
     purged = gitmem("purge", "sesame-open-77", "--yes")
-    assert "Saved again, the same words go at the next sync, too" in purged[1]
+    assert "If you save the same words again, the next sync removes them, too" in purged[1]
     assert "saved again" not in gitmem("sync")[2]
     gitmem("save", "again: sesame-open-77")
     code, _, err = gitmem("sync")

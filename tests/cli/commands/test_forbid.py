@@ -111,7 +111,7 @@ def test_a_rule_of_another_author_waits_for_a_yes(world, bare_git, rule):
     world.run("status")
     world.remember("x")
     assert call(world, "Bash", {"command": "make test"}) == {}
-    assert "would answer at `make`" in world.run("review").out
+    assert "would warn of `make`" in world.run("review").out
     number = next(str(item["number"]) for item in world.run("review", "--json").json if "forbids" in item)
     world.run("review", number, "--take", "theirs")
     assert call(world, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
