@@ -52,11 +52,43 @@ def test_a_fact_forbids_nothing_any_more_only_where_that_is_said(gitmem):
         ("save -", 8, "nothing to save"),
         ("save x -f memory.md", 2, "Both a text and a file"),
         ("backup /no/such/folder/file", 9, "There is no folder /no/such/folder."),
+        ("log today", 9, "gitmem log --since today"),
+        ("show 29.11.2026", 9, "A day is written as 2026-11-29."),
+        ("blame src/cart.py:2", 9, "for code: 'gitmem why'"),
+        ("sync push", 9, "'gitmem sync' alone receives and sends."),
+        ("config summary.provider claude", 2, "Claude Code is 'agent'."),
+        ("undo HEAD~1", 1, "'gitmem clear all' empties the memory."),
     ],
 )
 def test_a_wrong_call_is_answered_under_its_exit_code(gitmem, line, code, said):
     found = gitmem(*line.split())
     assert (found[0], said in found[2]) == (code, True), found[2]
+
+
+def test_a_filter_with_a_blank_is_explained(gitmem):
+    assert "author:bo" in gitmem("search", "author: bo")[2]
+
+
+def test_one_command_undoes_a_rule_that_forbids(gitmem):
+    said = gitmem("facts", "add", "Use uv", "--forbids", "pip install")[1]
+    fact = said.split()[2].rstrip(",")
+    assert f"(undo: gitmem facts retire {fact})" in said
+
+
+def test_a_second_machine_with_a_new_store_is_led_to_clone(gitmem, tmp_path, bare_git):
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    gitmem("save", "one")
+    gitmem("remote", "add", str(tmp_path / "remote.git"))
+    assert gitmem("sync")[0] == 0
+    (project := tmp_path / "second").mkdir()
+    bare_git(project, "init", "-q")
+    second = type(gitmem)(project, gitmem.environ)
+    for command in (("init",), ("remote", "add", str(tmp_path / "remote.git"))):
+        assert second(*command)[0] == 0
+    code, _, err = second("sync")
+    assert (code, f"'gitmem clone {tmp_path / 'remote.git'}'" in err) == (8, True), err
+    second("save", "two")
+    assert "gitmem clone" not in second("sync")[2], "there is something to lose"
 
 
 def test_doctor_reports_no_command_that_was_typed_wrong(gitmem):

@@ -165,6 +165,17 @@ def check(coder: Coder, path: str, expected: Sequence[tuple[str, str]]) -> None:
     assert all(origins[number][0] == request for number, request in wanted.items() if origins[number][1])
 
 
+@pytest.mark.parametrize("typed", ["cart.py:6", "src/crat.py:6"])
+def test_a_file_that_is_not_there_leads_to_the_one_that_was_meant(coder, typed):
+    coder.file("src/cart.py").write_text(CART)
+    coder.commit("Add the cart")
+    ran = coder.world.ran("why", typed)
+    assert (ran.code, "Did you mean src/cart.py:6? " in ran.err) == (9, True), ran.err
+    coder.file("lib/cart.py").write_text(CART)
+    coder.commit("Add another cart")
+    assert "Did you mean" not in coder.world.ran("why", "cart.py:6").err, "two have this name"
+
+
 def test_each_line_leads_to_the_request_that_wrote_it(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.commit("Add the cart")
