@@ -20,7 +20,6 @@ from gitmem.archive.summary import (
     cleaned,
     from_answer,
     from_json,
-    method_of,
     parse_document,
     pending_archives,
     render_document,
@@ -178,20 +177,6 @@ def test_a_better_summary_is_offered_once_for_an_archive(small):
     rotated(small)
     assert ask_for_summaries(small.store)[1].startswith("2 archives have")
     assert said in session_start(small.store, (), None, (), offer=said)
-
-
-@pytest.mark.parametrize(
-    "data, method",
-    [
-        (b"---\nmethod: offline\n---\n", "offline"),
-        (b"---\r\nmethod: 'haiku'\r\n---\r\n", "haiku"),
-        (b"---\nkind: summary\n---\nmethod: offline\n", ""),
-        (b"", ""),
-        (b"\xff---", ""),
-    ],
-)
-def test_what_made_a_summary_is_in_its_header(data, method):
-    assert method_of(data) == method
 
 
 def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):

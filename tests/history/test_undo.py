@@ -140,23 +140,6 @@ def test_a_rotation_that_is_undone_says_that_it_will_come_again(memory):
     assert "next save rotates" in done.notices[0]
 
 
-def test_a_session_among_others(memory):
-    mine = [memory.save(f"mine {number}", session="aaaa-1") for number in range(2)]
-    other = memory.save("other", session="bbbb-2")
-    mine.append(memory.save("mine 3", MemoryType.DECISION, session="aaaa-1"))
-    last = memory.save("last")
-    memory.undo(revision=mine[1].commit)
-    done = memory.undo(session="aaaa")
-    assert memory.ids() == {other.id, last.id}
-    assert [item.commit for item in done.undone] == [mine[2].commit, mine[0].commit]
-    assert [item.commit for item, _ in done.already] == [mine[1].commit]
-    assert memory.git("log", "-1", "--format=%s") == "Undo session aaaa-1 (2 commits)"
-    memory.undo(revision="HEAD")
-    assert memory.ids() == {other.id, last.id, mine[0].id, mine[2].id}
-    memory.undo(session="aaaa-1")
-    assert memory.undo(session="aaaa-1").undone == ()
-
-
 def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
     kept, saved = memory.save("kept"), memory.save("gone")
     other = tmp_path / "other" / ".gitmem"

@@ -225,26 +225,6 @@ def test_a_fact_names_the_session_in_which_it_was_learned(shelf):
     assert [hit.session for hit in shelf.search("redis")] == ["1b4e51f0-5f0c"]
 
 
-def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
-    put(shelf, "d000000000a", "Use Memcached for sessions.")
-    more = "superseded_by: d000000000a\nsources: [x0123456789]\n"
-    put(shelf, "d000000000b", "Use Redis for sessions.", "superseded", more)
-    shelf.write("memory.md", "- [2026-11-01 10:00:00] **Exchange**: Let us take Redis. ^x0123456789\n")
-    shelf.write("daily/2026/11/2026-11-02.md", "# Notes\n\nWe use Redis for sessions.\n")
-
-    found = answer(shelf.store, "redis")
-    assert {hit.path: hit.standing for hit in found.hits} == {
-        "memory.md": "tells what is superseded",
-        "daily/2026/11/2026-11-02.md": "tells what is superseded",
-    }
-    mark = "superseded since 2026-11-01, now: Use Memcached for sessions.]"
-    assert {hit.path: hit.shown(hit.snippet) for hit in found.hits} == {
-        "memory.md": f'Let us take Redis. ["Use Redis for sessions." is {mark}',
-        "daily/2026/11/2026-11-02.md": f"# Notes We use Redis for sessions. [{mark}",
-    }
-    assert found.left_out == 1
-
-
 @pytest.mark.parametrize(
     "successor", ["Use Memcached for sessions.", f"Use Memcached for {'very long ' * 20}sessions."]
 )

@@ -34,10 +34,6 @@ def told(world, *turns: Turn, project=None, pending=()) -> str:
     return session_start(store, turns, project, pending)
 
 
-def titles(text: str) -> list[str]:
-    return re.findall(r"^## (.*)$", text, re.MULTILINE)
-
-
 def fill(world, count: int, size: int = 1) -> None:
     """Write a memory.md of many entries of each section, as years would."""
     body = []
@@ -50,19 +46,6 @@ def fill(world, count: int, size: int = 1) -> None:
             body.append(render_entry(Entry(identifier, "2026-11-20 10:00:00", label, text)))
         body.append("\n")
     Path(world.store.root, "memory.md").write_text("".join(body), encoding="utf-8")
-
-
-def test_the_most_binding_comes_first(world):
-    fill(world, 3)
-    text = told(world, turn(world), project=PROJECT, pending=("archive/memory_1.md",))
-    told_of = "Project|Not in memory.md yet|Core Decisions|What is open|Summaries to be written|"
-    told_of += "Where the last session stopped, the newest first"
-    assert "|".join(title.split(":")[0].split(" (")[0] for title in titles(text)) == told_of
-    assert text.index("Decision 0002") < text.index("Decision 0000"), "the newest first"
-    assert text.index("Exchange 0002") < text.index("Exchange 0000"), "the newest first"
-    assert "[GITMEM_ROTATE] file=archive/memory_1.md" in text
-    assert "gitmem show" in text
-    assert " ^0" not in text
 
 
 @pytest.mark.parametrize(
