@@ -325,7 +325,8 @@ def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
 
 def fact_state(fact: Fact, status: Status | None = None) -> str:
     """Return how a fact stands, in words."""
-    words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
+    words = "in force" if fact.status == "active" else fact.status
+    words += f" by {fact.superseded_by}" if fact.superseded_by else ""
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
     words += ", pinned" * fact.pinned
     return f"{words}, {status.place}" if status and status.place else words
