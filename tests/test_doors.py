@@ -27,7 +27,7 @@ def test_what_is_settled_is_marked_where_it_is_told(world):
     world.fact("d000000000b", SAID, status="superseded", more=f"{ended}superseded_by: d000000000a\n")
     world.fact("i000000000a", ISSUE, "issue", "resolved", ended)
     for name, ask in DOORS.items():
-        told = html.unescape(ask(world))
+        told = html.unescape(re.sub("</?time>", "", ask(world)))
         told = "\n".join(texts(json.loads(told))) if name in JSON else told
         places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
         assert places, f"{name}: the test has to see something"
@@ -71,7 +71,7 @@ def test_where_a_fact_stands_in_the_project_is_said_where_it_is_told(world, bare
         bare_git(top, "switch", "-q", "main")
         mark = "learned on feature/x by Mallory, which is not merged here"
     for name, ask in DOORS.items():
-        told = html.unescape(ask(world))
+        told = html.unescape(re.sub("</?time>", "", ask(world)))
         told = "\n".join(texts(json.loads(told))) if name in JSON else told
         places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
         assert places, f"{name}: the test has to see something"
@@ -278,7 +278,7 @@ def test_what_echoes_an_ended_fact_is_marked_where_it_is_told(world):
     world.put(world.only("archive/*.md"), world.place("memory.md").read_text(encoding="utf-8").rpartition("---\n")[2])
     seen = set()
     for name, ask in DOORS.items():
-        told = html.unescape(ask(world))
+        told = html.unescape(re.sub("</?time>", "", ask(world)))
         told = "\n".join(texts(json.loads(told))) if name in JSON else told
         for place in re.finditer(re.escape(echo), told):
             seen.add(name)

@@ -173,7 +173,7 @@ def test_an_installation_names_each_place_that_it_writes_to_and_is_taken_back_wh
     named = [place.partition(" (")[0] for place in places.split(", ")]
     written = [path for path, text in files_in(home, run.cwd).items() if before.get(path) != text]
     assert written
-    assert (".git/info/exclude by which git ignores it" in said) is (scope == "--project")
+    assert ("which git ignores by a line of .git/info/exclude" in said) is (scope == "--project")
     assert [path for path in written if not any(is_in(path, place, run, home) for place in named)] == []
     assert run(*shlex.split(command)[1:])[0] == 0
     assert {path: text for path, text in files_in(home, run.cwd).items() if before.get(path) != text} == {}
