@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from gitmem.errors import NotFoundError, RefusedError, UsageError
+from gitmem.errors import GitFailedError, NotFoundError, NotSavedError, RefusedError, UsageError
 from gitmem.git.address import Remote, check_url, is_ssh
 from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
@@ -127,11 +127,10 @@ def remove_remote(store: Store, name: str) -> None:
     if not any(known == name for known, _, _ in _configured(store)):
         find_remote(store, name)
     file = _file(store)
-    git = store.repository.git
-    git.run("config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
+    _set_config(store, file, "--remove-section", f"remote.{name}")
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote") == [name]:
-        git.run("config", "--remove-section", f"branch.{branch}")
+        _set_config(store, None, "--remove-section", f"branch.{branch}")
     forget(store, name)
 
 
@@ -193,8 +192,13 @@ def _config(store: Store, key: str) -> list[str]:
     return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
-def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
-    store.repository.git.run("config", *(("--file", file) if file else ()), key, value)
+def _set_config(store: Store, file: str | None, *change: str) -> None:
+    try:
+        store.repository.git.run("config", *(("--file", file) if file else ()), *change)
+    except GitFailedError as error:
+        if os.access(os.path.dirname(file) if file else store.repository.layout.common_dir, os.W_OK):
+            raise
+        raise NotSavedError(f"Nothing was changed: {error.reason}.", "Give yourself write access to it.") from None
 
 
 def _file(store: Store) -> str | None:

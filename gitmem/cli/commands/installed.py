@@ -69,10 +69,11 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
     if stops := [obstacle for obstacle in in_the_way if not obstacle.asked]:
         said = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
         app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{said}" for obstacle in stops)))
-    if ALLOW not in parts and asks_to_use_tools(plan, parts):
+    is_new = any(change.changes for _, change in plan.changes)
+    if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
         lines.append(f"{title} asks before the first use of each of these tools, and refuses it in scripts: {remedy}")
-    if commands := _paths_of(plan, COMMANDS):
+    if is_new and (commands := _paths_of(plan, COMMANDS)):
         words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
         names = " ".join(f"{plan.host.slash}{word}" for word in words)
         lines.append(f"You get the commands {names}.")

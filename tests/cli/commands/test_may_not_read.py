@@ -101,3 +101,15 @@ def test_facts_that_may_not_be_read_are_no_missing_ones(theirs):
     for words in (("facts",), ("facts", "list", "--json"), ("facts", "show", "uv")):
         code, out, err = ran(*words)
         assert (code, out, f"{run.root / 'facts'} may not be read: its mode is 000." in err) == (1, "", True)
+
+
+def test_a_store_that_may_not_be_written_keeps_its_remotes_and_says_why(theirs):
+    run, ran = theirs
+    assert ran("remote", "add", "/nowhere/one.git")[0] == 0
+    (run.root / ".git").chmod(0o500)
+    for words in (("add", "two", "/nowhere/two.git"), ("remove", "origin")):
+        code, _, err = ran("remote", *words)
+        assert (code, "Nothing was changed: could not lock config file" in err) == (6, True), err
+        assert "Give yourself write access to it." in err
+    (run.root / ".git").chmod(0o700)
+    assert ran("remote", "list")[1] == "origin  /nowhere/one.git\n"
