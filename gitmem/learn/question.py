@@ -187,7 +187,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
         tools += [*_ran(turn)]
         tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
-        tools += ["INTERRUPTED by USER"] if turn.interrupted else []
+        tools += ["INTERRUPTED by USER"] if turn.stopped else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
         prompt = human_text(turn.prompt)
         parts = [

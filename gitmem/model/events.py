@@ -60,7 +60,7 @@ class HookKind(StrEnum):
     POST_COMPACT = "PostCompact"
     SESSION_END = "SessionEnd"
     SAID = "(said)"  # only in a transcript: between two tool calls
-    INTERRUPTED = "(interrupted)"  # only in a transcript: the user broke the turn off
+    INTERRUPTED = "(interrupted)"  # only in a transcript: the user broke the turn off, or its end did
 
 
 class HookEvent(Value):

@@ -251,6 +251,7 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "review": as_texts,
     "pinned": lambda given: given is True,
 }
+UNSEARCHED = frozenset(_HEADER) - {"keywords"}
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:

@@ -48,6 +48,7 @@ _SUBJECT = re.compile(
     r"|(?:[Tt]he|[Oo]ur)\s+([\w-]{1,60})|([^.,;:?!]{1,60}?[가-힣])(?:은|는|이|가)\s"
 )
 _LONGEST = 400  # characters of a statement
+_CLAUSE_END = re.compile(r"(?<=[,;\uff0c])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+")
 _PART_END = re.compile(r"[,.;:!?]")
 _OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
@@ -108,14 +109,36 @@ def stems_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def content_of(text: str) -> frozenset[str]:
-    """Return the stems of what a statement says: politeness, quantity and purpose aside."""
-    return stems_of(phrases("aside").sub(" ", _claim(text)))
+    """Return the stems of what a statement says: politeness, quantity, purpose and reasons aside."""
+    return stems_of(_claim(text))
 
 
+@lru_cache(maxsize=4_096)
 def _claim(text: str) -> str:
-    """Return the first paragraph of a statement without the sentences behind its first one that give its reason."""
+    """Return the first paragraph of a statement without politeness, quantity, purpose and reasons."""
     first, *more = _SENTENCE_END.split(text.split("\n\n", maxsplit=1)[0][:_LONGEST])
-    return " ".join((first, *(one for one in more if not phrases("reason").search(one.strip(" .!")))))
+    said = (_without_reasons(first), *(_without_reasons(one) for one in more if not _is_reason(one)))
+    return phrases("aside").sub(" ", " ".join(said))
+
+
+def _without_reasons(sentence: str) -> str:
+    """Return a sentence without its clauses that give a reason; one behind a statement goes on to the end."""
+    kept: list[str] = []
+    for clause in _CLAUSE_END.split(sentence):
+        if not _is_reason(clause):
+            kept.append(clause)
+        elif kept and _begins_reason(clause):
+            break
+    return " ".join(kept) or sentence
+
+
+def _is_reason(text: str) -> bool:
+    return phrases("reason").search(text.strip(" ,.!")) is not None
+
+
+def _begins_reason(clause: str) -> bool:
+    """Return whether a clause begins with the word that gives a reason; in Korean it ends with one."""
+    return phrases("reason").match(clause) is not None
 
 
 @lru_cache(maxsize=4_096)
@@ -125,7 +148,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def _in_order(text: str) -> list[str]:
-    return [stem.casefold() for stem, _ in keywords(phrases("aside").sub(" ", text)[:_LONGEST])]
+    return [stem.casefold() for stem, _ in keywords(_claim(text))]
 
 
 def has_same_words(one: str, other: str) -> bool:
@@ -137,7 +160,7 @@ def has_same_words(one: str, other: str) -> bool:
 def _plain_words(text: str) -> list[str]:
     """Return the words of a statement without politeness, reasons, marks and "from now on"."""
     said = _claim(unicodedata.normalize("NFC", text)).casefold().strip(" .!")
-    return re.findall(r"\w+", phrases("aside").sub(" ", phrases("lasts").sub(" ", said)))
+    return re.findall(r"\w+", phrases("lasts").sub(" ", said))
 
 
 def _numbers(text: str) -> frozenset[str]:

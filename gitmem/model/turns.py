@@ -15,7 +15,7 @@ from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now, written
 from gitmem.model.edits import PLACE, Added
 from gitmem.model.events import HookEvent, HookKind
-from gitmem.model.words import UserWords, WordKind, noise
+from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime
 from gitmem.text.words import keywords
 from gitmem.values import Value
@@ -106,12 +106,12 @@ class Run(Value):
 class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
-    `closed` says that it was answered, or that the next prompt came; `interrupted` that the user broke it off. `said`
-    is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its calls, in
-    order. `words` are what the user said besides the prompt, in order. `sources` are the names of its events, `logged`
-    is the id of the entry that it was read back from, `known` the id under which it is saved already, by another way
-    (`model.identity`), `edits` are those after its last command, `scope` is the part of the project it is of, "" for
-    all of it, `added` are the lines of code that its edits added, by file.
+    `closed` says that it was answered, or that the next prompt came; `interrupted` that no answer came, `stopped` that
+    the user broke it off. `said` is what the agent said between its tool calls, where a transcript tells; `used` are
+    the tools of its calls, in order. `words` are what the user said besides the prompt, in order. `sources` are the
+    names of its events, `logged` is the id of the entry that it was read back from, `known` the id under which it is
+    saved already, by another way (`model.identity`), `edits` are those after its last command, `scope` is the part of
+    the project it is of, "" for all of it, `added` are the lines of code that its edits added, by file.
     """
 
     session: str
@@ -131,6 +131,7 @@ class Turn(Value):
     said: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
     interrupted: bool = False
+    stopped: bool = False
     logged: str = ""
     edits: tuple[str, ...] = ()
     scope: str = ""
@@ -276,11 +277,12 @@ def _changed(turn: Turn, event: HookEvent) -> Turn:
         case HookKind.PROMPT if event.text != turn.prompt:  # a second message of a turn
             turn = _with_words(turn, UserWords(WordKind.ADDITION, event.text))
         case HookKind.STOP:
-            turn = turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
+            turn = turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False, stopped=False)
         case HookKind.SAID:
             turn = turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
         case HookKind.INTERRUPTED:
-            turn = turn._replace(interrupted=True, closed=True)
+            is_user = event.text.startswith(INTERRUPTION)  # else the transcript ends in a tool call
+            turn = turn._replace(interrupted=True, stopped=is_user, closed=True)
         case HookKind.TOOL | HookKind.TOOL_FAILED:
             turn = _called(turn, event)
     return turn

@@ -20,7 +20,7 @@ _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
 _MAX_HEADER = 65_536
 # Header fields for programs; and those with text in any document.
-_NOT_TEXT = frozenset(
+NOT_TEXT = frozenset(
     {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
 )
 _TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
@@ -60,7 +60,7 @@ def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]
     """Yield the header fields that have text."""
     heads = list(re.compile(_FIELD).finditer(text, start, end))
     for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
-        if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
+        if head[1] not in NOT_TEXT and (summary or head[1] in _TEXT):
             yield head.start(), following, FIELD
 
 

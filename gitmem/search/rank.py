@@ -76,7 +76,7 @@ def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
 def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: bool = False) -> dict[int, Found]:
     """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
 
-    With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit.
+    With `loosely` terms count inside words, too.
     """
     found: dict[int, Found] = {}
     for number, needle in needles:
@@ -84,8 +84,6 @@ def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: 
         for position, weight in _places(units, needle, loosely=loosely):
             if position >= end:
                 index, end = units.around(position)
-                if index < 0 and loosely:
-                    index, end = units.below(position, len(needle.text)), position
                 if index < 0:
                     continue
                 unit = found.get(index)

@@ -22,6 +22,9 @@ from itertools import accumulate, islice, takewhile, zip_longest
 from math import log
 
 from gitmem.errors import GitmemError
+from gitmem.model.fact import FOLDER as FACTS
+from gitmem.model.fact import UNSEARCHED
+from gitmem.search.cut import NOT_TEXT
 from gitmem.search.files import (
     LINKED,
     LONGEST_LINE,
@@ -43,6 +46,7 @@ from gitmem.values import Value
 
 BUDGET = 2_000  # matching lines of one scan
 _SAMPLED_LINES = 250  # which tell how many of the matching texts are words
+_HEADER_LINES = 40  # at most
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
 _UNDATED = "9999"
 
@@ -200,8 +204,8 @@ def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:
 def _words(
     lines: Lines, paths: Sequence[str], terms: Sequence[Term], *, loosely: bool
 ) -> dict[str, list[tuple[int, dict[int, float]]]]:
-    """Return, by file, the numbers of the lines with terms, and how often they have each."""
-    placed = [(path, line) for path in paths for line in lines_in(lines[path])]
+    """Return, by file, the numbers of the lines with terms, and how often they have each, fields for programs aside."""
+    placed = [(path, line) for path in paths for line in lines_in(lines[path]) if not _is_field(path, line)]
     texts = Excerpts("", [(index, line.text) for index, (_, line) in enumerate(placed)])
     found = find_terms(texts, needles_of(terms), loosely=loosely)
     words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in paths}
@@ -209,6 +213,12 @@ def _words(
         path, line = placed[index]
         words[path].append((line.number, found[index].counts))
     return words
+
+
+def _is_field(path: str, line: Line) -> bool:
+    """Return whether a line is a header's field for programs."""
+    unsearched = UNSEARCHED if path.startswith(FACTS) else NOT_TEXT
+    return line.number < _HEADER_LINES and line.text.partition(":")[0] in unsearched
 
 
 def _count_words(

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
-from gitmem.search.cut import ENTRY, FIELD, HEADING, SECTION, Span, cut, header_of
+from gitmem.search.cut import ENTRY, FIELD, HEADING, SECTION, Span, cut
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
 from gitmem.values import Value
@@ -146,18 +146,15 @@ class Units:
         return headings
 
     def around(self, position: int) -> tuple[int, int]:
-        """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""
-        index = bisect_right(self.starts, position) - 1
-        if index < 0 or position >= self._spans[index][1]:
-            return -1, position
-        return self._owner(index), self._spans[index][1]
+        """Return the index of the unit at a position, or -1, and the position up to which it stays the same.
 
-    def below(self, position: int, size: int) -> int:
-        """Return the index of the first text below a place in the header, or -1; ids in a header are no words."""
-        if position >= header_of(self.text)[0] or self._is_part_of_id(position, size):
-            return -1
-        index = bisect_right(self.starts, position)
-        return self._owner(index) if index < len(self._spans) else -1
+        The name of a header's field is no word of a memory.
+        """
+        index = bisect_right(self.starts, position) - 1
+        start, end, kind = self._spans[index] if index >= 0 else (0, 0, "")
+        if position >= end or (kind == FIELD and position < self.text.find(":", start)):
+            return -1, position
+        return self._owner(index), end
 
     def in_id(self, position: int, size: int) -> bool:
         """Return whether a text of `size` at a position is a part of a memory's id: behind its mark, or in a link."""

@@ -3,8 +3,9 @@
 Lists by language, which a speaker can correct, are `gitmem/data/LANGUAGE/NAME.txt`, tables `data/NAME.tsv`.
 
 A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
-60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
-parted by ` | `. Every repetition is bounded, so that no text makes matching slow.
+60 characters, at the end for the rest of the sentence, and `~` before a word lets it begin inside of a longer one, as
+Korean endings do. Phrases of a row are parted by ` | `. Every repetition is bounded, so that no text makes matching
+slow.
 
 Stems are of English and Korean, keywords also of Chinese and Japanese. No dictionary and no analyser: a morphological
 analyser for Korean takes 80 MB and a second to start. An English stem is the beginning of its word, so that it can be
@@ -21,6 +22,8 @@ from functools import cache, lru_cache
 
 from gitmem.platform.machine import DATA, lines, table
 from gitmem.values import Value
+
+_REST = r".{1,200}?(?=[.;!?](?:\s|$)|$)"  # of a sentence
 
 
 @cache
@@ -82,12 +85,12 @@ def form(phrase: str) -> str:
     words = phrase.strip("^$ ").split()
     pattern = r"^\W*" if start else ""
     before = ""  # the word before, "" after a gap
-    for word in words:
+    for place, word in enumerate(words, 1):
         bare = word.lstrip("~")
         if before:
             pattern += r"\s{0,2}" if _is_cjk(before[-1]) and _is_cjk(bare[:1]) else r"\s{1,3}"
         if word == "*":
-            pattern, before = f"{pattern}.{{1,60}}?", ""
+            pattern, before = pattern + (_REST if place == len(words) else ".{1,60}?"), ""
             continue
         if not before and not word.startswith("~"):
             is_spaced = bare[:1].isalnum() and (not _is_cjk(bare[:1]) or bare >= _CJK[-1][0])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.registry import read_records as records
 from gitmem.learn.check import Reader
 from gitmem.learn.evidence import Heard
 from gitmem.learn.question import (
@@ -27,7 +28,8 @@ from gitmem.learn.statements import as_written
 from gitmem.llm.protocol import Size, parse_reply
 from gitmem.model.concept import Concept
 from gitmem.model.fact import FactKind, make_fact
-from gitmem.model.turns import Failure, Run, Turn
+from gitmem.model.transcript import hook_events
+from gitmem.model.turns import Failure, Run, Turn, fold
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import read_resource
 
@@ -479,7 +481,7 @@ def turn(number: int, prompt: str, answer: str = "Done.", **more: object) -> Tur
 def test_the_record_tells_what_failed_and_what_fixed_it():
     failure = Failure(AT, "Bash", "t", "make", "error: no rule", fixed_by="make", meanwhile="change `/p/Makefile`")
     done = {"said": ("Let me look.",), "cwd": "/p", "files": ("/p/a.c",), "runs": (Run("make", "", failed=False),)}
-    stopped = turn(2, "Go on", "", interrupted=True)
+    stopped = turn(2, "Go on", "", interrupted=True, stopped=True)
     (window,) = windows_of([turn(1, "Build it", failures=(failure,), **done), stopped])
     assert [str(part) for part in window] == [
         "[1] USER: Build it",
@@ -599,3 +601,32 @@ def test_the_example_of_the_instructions_passes_its_own_checks():
     assert [claim.replaces for claim in judged.facts] == [("F1",), (), ()]
     assert [ending.known for ending in judged.endings] == ["F2"]
     assert (len(judged.fixes), len(judged.requests), judged.refused) == (1, 3, {})
+
+
+@pytest.mark.parametrize("last, is_told", [("", False), ("[Request interrupted by user for tool use]", True)])
+def test_a_refusal_with_a_hint_and_the_end_of_a_transcript_within_a_tool_call_are_no_interruption(last, is_told):
+    hint = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+        "To tell you how to proceed, the user said:\nLook at the last commit only"
+    )
+    said = [
+        ("user", "Why is the trailer lost?"),
+        ("assistant", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git log"}}]),
+        ("user", [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": hint}]),
+        ("assistant", [{"type": "text", "text": "The subject has a colon."}]),
+        ("assistant", [{"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "git commit"}}]),
+        *([("user", last)] if last else []),
+    ]
+    lines = [
+        json.dumps({
+            "type": role, "uuid": f"u{number}", "timestamp": f"{AT + timedelta(seconds=number):%Y-%m-%dT%H:%M:%SZ}",
+            "sessionId": "s", "cwd": "/p", "message": {"role": role, "content": content},
+        })
+        for number, (role, content) in enumerate(said)
+    ]  # fmt: skip
+
+    (window,) = windows_of(fold(hook_events(records([f"{line}\n" for line in lines]), UTC)))
+
+    parts = [str(part) for part in window]
+    assert any("Look at the last commit only" in part for part in parts)
+    assert ("[1] TOOL: INTERRUPTED by USER" in parts) is is_told

@@ -75,6 +75,46 @@ def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(world,
     assert f"since {world.clock.now:%Y-%m-%d}, before: {pair.older.description}" in line
 
 
+@pytest.mark.parametrize("then", DOORS)
+@pytest.mark.parametrize(
+    "older, newer",
+    [
+        (
+            "Keep prices in cents, because floats lose money.",
+            "Keep prices as Decimal, no longer in cents, because the tax office wants four digits.",
+        ),
+        (
+            "We host on Hetzner, since it is cheap and near.",
+            "We host on AWS now, not on Hetzner any more, since their support answers at night.",
+        ),
+        (
+            "Because phones are slow, the list has 20 rows a page.",
+            "Because screens look empty, the list has 50 rows a page.",
+        ),
+        (
+            "가격은 원 단위로 저장한다, 소수는 오차가 나기 때문이다.",
+            "가격은 Decimal로 저장한다, 세무서가 네 자리를 요구하기 때문이다.",
+        ),
+    ],
+)
+@pytest.mark.few(6)
+def test_reasons_are_aside_where_two_facts_are_compared(world, then, older, newer):
+    of_save(world, older)
+    world.clock.now += timedelta(days=1)
+    world.store = Store(world.store.root, world.store.context)
+    then(world, newer)
+    [pair] = waiting_pairs(Store(world.store.root, world.store.context))
+    assert pair.older.description == older
+
+
+def test_one_reason_of_two_decisions_is_no_contradiction(world):
+    of_save(world, "Deploy on Tuesdays, since the whole team is in.")
+    of_save(world, "Hold the planning meeting on Mondays, since the whole team is in.")
+    of_save(world, "Since the office network blocks ports, the agent polls over HTTPS.")
+    of_save(world, "Since the office network blocks ports, tests mock the SMTP server.")
+    assert waiting_pairs(world.store) == []
+
+
 def test_facts_that_came_by_a_sync_are_compared_once(world):
     session(world, 1, "Always use tabs for indentation.")
     world.clock.now += timedelta(days=1)

@@ -152,6 +152,24 @@ def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(she
     assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
 
 
+@pytest.mark.parametrize(
+    "query", ["session timeout", "session", "active", "source", "confidence", "created", "status", "keywords", "cli"]
+)
+@pytest.mark.parametrize("most", [1, 100])
+def test_names_and_values_of_a_header_are_no_words_of_a_fact(shelf, query, most, monkeypatch):
+    monkeypatch.setattr(sources, "FEW_FILES", most)
+    monkeypatch.setattr(sources, "MOST_FILES", most)
+    origin = "origin: {tool: cli, session: 1b4e51f0}\nsources: [01m80m1r5d7wvtt7ft11]\nkeywords: [broker]"
+    header = f"kind: decision\nstatus: active\ncreated: 2026-11-21T10:00:00Z\nconfidence: 0.9\n{origin}"
+    for letter in "abcd":
+        path = f"facts/decision/d4f7k2m9q{letter}x-queue.md"
+        shelf.write(path, f"---\nid: d4f7k2m9q{letter}x\n{header}\n---\nInvoices {letter} go through RabbitMQ.\n")
+
+    assert shelf.paths(query) == []
+    shelf.write("notes/own.md", f"Somebody wrote: {query}\n")
+    assert shelf.paths(query) == ["notes/own.md"]
+
+
 def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(shelf):
     filler = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
     entry = "- [1{n}:00:00] **Exchange** #1b4e51f0: How do we build it? ^x4f7k2m9q0{n}\n\n"
