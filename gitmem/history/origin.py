@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import SequenceMatcher
 
 from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
-from gitmem.document.ids import MEMORY, find_named, is_id
+from gitmem.document.ids import MEMORY, find_named, is_fact_id, is_id
 from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.log import Commit, log, was_at
@@ -194,7 +194,14 @@ def chosen_commits(store: Store, revision: str | None, session: str | None) -> l
     if revision is None:
         return [_last(store, tip)]
     if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
-        commits = _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
+        name = revision.removeprefix("^")
+        try:
+            commits = _with_trailer(repository.git, tip, Trailer.ENTRY, name, "saved entry")
+        except NotFoundError:
+            if is_fact_id(name) and log(repository.git, tip, trailers={Trailer.FACT: name}, limit=1):
+                remedy = f"'gitmem facts retire {name}' ends it."
+                raise NotFoundError(f"{name} is a fact, and undo takes back commits.", remedy) from None
+            raise
         # The commit of a session's end has other entries, too: this one is taken out of its files.
         return [item for item in commits if len(item.entries) == 1] or commits
     try:

@@ -29,7 +29,7 @@ from gitmem.model.fact import FactKind
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import act_on, find_fact
 from gitmem.record.read import glance
-from gitmem.record.save import save_text
+from gitmem.record.save import labelled, save_text
 from gitmem.record.working_memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.findings import FailureLog, failure_of
@@ -196,11 +196,12 @@ def memory_save(
         raise RefusedError("private is true or false.")
     store = finish_purge(store_for_session(call.store, session, private=private))
     # Further metadata stands below the text.
-    text = "\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())])
+    kind, said = labelled(type, content)
+    text = "\n".join([said, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())])
     if not clean_text(content):
         raise RefusedError("There is nothing to save: content is empty.")
     path = daily_path(f"{store.context.clock():%Y-%m-%d}")
-    saved = save_text(store, text, type, tags, session=session, host=_name(call.host))
+    saved = save_text(store, text, kind, tags, session=session, host=_name(call.host))
     notices = [
         *saved.notices,
         *filter(None, [saved.known]),

@@ -75,7 +75,8 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
             for other in (*linked[name].review, linked[name].superseded_by):
                 if other in changed:
                     changed |= supersede(changed, other, name, now)
-            fact = revived(changed[name], now)._replace(review=(), confidence=CONFIRMED, updated=now)
+            # Where nothing else changes, it is in force since when it was.
+            fact = revived(changed[name], now)._replace(review=(), confidence=CONFIRMED)
             changed[name] = cite(code, fact, branch, commit) if code and commit else fact
         return changed
 

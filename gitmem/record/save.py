@@ -7,7 +7,7 @@ An event that is delivered or drained twice is recognized by its id in the daily
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gitmem.document.document import Document
@@ -62,6 +62,28 @@ class Drained(Value):
     added: dict[str, Added]
 
 
+def labelled(kind: MemoryType, text: str) -> tuple[MemoryType, str]:
+    """Return the type and the rest of a note that begins with a label such as "Decision:"; of another text, itself."""
+    from gitmem.text.words import phrases  # late: its tables
+
+    line = text.strip().partition("\n")[0]
+    if kind is not MemoryType.NOTE or line.endswith(("?", "\uff1f")) or phrases("unless").search(line):
+        return kind, text
+    for name, labelled_kind in _LABELS.items():
+        label = phrases(name).match(text)
+        if label and label[0].rstrip().endswith((":", "\uff1a")) and (rest := text[label.end() :].strip()):
+            return labelled_kind, rest
+    return kind, text
+
+
+_LABELS = {
+    "decision": MemoryType.DECISION,
+    "preference": MemoryType.PREFERENCE,
+    "rule": MemoryType.RULE,
+    "knowledge": MemoryType.LEARNING,
+}
+
+
 def save_text(
     store: Store, text: str, kind: MemoryType, tags: tuple[str, ...] = (), *, session: str = "", host: str
 ) -> Saved:
@@ -78,7 +100,18 @@ def save_text(
         if fact := known_as(store, event):
             known = f"Already known: {fact.kind} {fact.id}, since {fact.created:%Y-%m-%d}: {fact.description}"
             return Saved(fact.id, None, None, (), {}, plain(known))
-    return save(store, event, scan=True)
+    saved = save(store, event, scan=True)
+    return saved._replace(notices=(*saved.notices, *_contradictions(store, saved.id))) if kind.lasts else saved
+
+
+def _contradictions(store: Store, identifier: str) -> Iterator[str]:
+    """Yield the sentence that says that a saved fact waits for a decision, if it does."""
+    from gitmem.store.known_facts import known_facts
+
+    facts = {fact.id: fact for fact in known_facts(store)}
+    review = facts[identifier].review if identifier in facts else ()
+    if others := [facts[one].description.rstrip(".") for one in review if one in facts]:
+        yield plain(f"It contradicts: {' / '.join(others)}. 'gitmem review' decides which is in force.")
 
 
 def save(store: Store, event: Save, *, scan: bool = False) -> Saved:

@@ -23,7 +23,7 @@ _MAX_HEADER = 65_536
 NOT_TEXT = frozenset(
     {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
 )
-_TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
+TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 
 def cut(path: str, text: str) -> list[Span]:
@@ -60,7 +60,7 @@ def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]
     """Yield the header fields that have text."""
     heads = list(re.compile(_FIELD).finditer(text, start, end))
     for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
-        if head[1] not in NOT_TEXT and (summary or head[1] in _TEXT):
+        if head[1] not in NOT_TEXT and (summary or head[1] in TEXT):
             yield head.start(), following, FIELD
 
 

@@ -24,7 +24,7 @@ from math import log
 from gitmem.errors import GitmemError
 from gitmem.model.fact import FOLDER as FACTS
 from gitmem.model.fact import UNSEARCHED
-from gitmem.search.cut import NOT_TEXT
+from gitmem.search.cut import NOT_TEXT, TEXT
 from gitmem.search.files import (
     LINKED,
     LONGEST_LINE,
@@ -204,9 +204,9 @@ def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:
 def _words(
     lines: Lines, paths: Sequence[str], terms: Sequence[Term], *, loosely: bool
 ) -> dict[str, list[tuple[int, dict[int, float]]]]:
-    """Return, by file, the numbers of the lines with terms, and how often they have each, fields for programs aside."""
-    placed = [(path, line) for path in paths for line in lines_in(lines[path]) if not _is_field(path, line)]
-    texts = Excerpts("", [(index, line.text) for index, (_, line) in enumerate(placed)])
+    """Return, by file, the numbers of the lines with terms, and how often they have each."""
+    placed = [(path, line) for path in paths for line in lines_in(lines[path])]
+    texts = Excerpts("", [(index, _searched(path, line)) for index, (path, line) in enumerate(placed)])
     found = find_terms(texts, needles_of(terms), loosely=loosely)
     words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in paths}
     for index in sorted(found):
@@ -215,10 +215,14 @@ def _words(
     return words
 
 
-def _is_field(path: str, line: Line) -> bool:
-    """Return whether a line is a header's field for programs."""
-    unsearched = UNSEARCHED if path.startswith(FACTS) else NOT_TEXT
-    return line.number < _HEADER_LINES and line.text.partition(":")[0] in unsearched
+def _searched(path: str, line: Line) -> str:
+    """Return what a search looks at in a line: of a header's field the value, or nothing if it is for programs."""
+    name, colon, value = line.text.partition(":")
+    if not colon or line.number >= _HEADER_LINES:
+        return line.text
+    if name in (UNSEARCHED if path.startswith(FACTS) else NOT_TEXT):
+        return ""
+    return value if name in TEXT else line.text
 
 
 def _count_words(

@@ -14,7 +14,10 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.origin import undone_commits
 from gitmem.history.plan_undo import FileChange, UndoConflictError, introduced, plan_undo, rotated
 from gitmem.history.undo import undo
+from gitmem.learn.facts import learn
 from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.model.turns import Turn
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.copies import accept
 from tests.own_settings import own_settings
@@ -344,3 +347,12 @@ def test_a_fact_s_line_that_was_reworded_again_is_a_conflict():
 
     with pytest.raises(UndoConflictError):
         plan_undo([FileChange(MEMORY, memory("Use pip."), memory("Use uv."))], {MEMORY: memory("Use pixi.")})
+
+
+def test_a_learned_fact_s_id_is_told_apart_from_a_save_s(memory):
+    turn = Turn("s", "claude-code", "p", NOON, NOON, "Decision: keep prices in cents.", "Done.", closed=True)
+    learn(memory.store, "s", "claude-code", [turn])
+    (fact,) = known_facts(memory.store)
+    with pytest.raises(NotFoundError, match=f"{fact.id} is a fact") as refused:
+        memory.undo(revision=fact.id)
+    assert f"gitmem facts retire {fact.id}" in refused.value.remedy

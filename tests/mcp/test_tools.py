@@ -137,3 +137,13 @@ def test_a_limit_counts_what_is_private_too_and_what_is_no_text_is_refused(memor
     assert [hit["path"].startswith("private:") for hit in hits] == [False, False, True]
     refused = memory.call("memory_save", type="note", content="a\0b")
     assert (refused.is_error, "NUL" in refused.content[0].text) == (True, True)
+
+
+def test_a_label_makes_a_note_a_fact_and_what_it_contradicts_is_said(memory):
+    saved = [
+        memory.call("memory_save", type="note", content=text).structured_content
+        for text in ("Decision: keep prices in cents.", "결정: keep prices in euros.", "Decision: which one?")
+    ]
+    assert [one["id"][0] == "d" and len(one["id"]) == 11 for one in saved] == [True, True, False]
+    assert [one["notices"] for one in saved[::2]] == [[], []]
+    assert saved[1]["notices"] == ["It contradicts: keep prices in cents. 'gitmem review' decides which is in force."]

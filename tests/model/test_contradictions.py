@@ -1,5 +1,6 @@
 """Two facts that may contradict each other wait in review at once, however they came; the newer is shown."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -7,11 +8,12 @@ import pytest
 
 from gitmem.background import do_upkeep
 from gitmem.document.entry import MemoryType
+from gitmem.history.export import export
 from gitmem.learn.facts import learn
-from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import CONFIRMED, FactKind, make_fact, render_fact
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import Holds, decide, edit, find_fact, waiting_pairs
+from gitmem.record.fact_edits import Holds, confirm, decide, edit, find_fact, waiting_pairs
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.started import session_start
@@ -88,10 +90,6 @@ def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(world,
             "We host on AWS now, not on Hetzner any more, since their support answers at night.",
         ),
         (
-            "Because phones are slow, the list has 20 rows a page.",
-            "Because screens look empty, the list has 50 rows a page.",
-        ),
-        (
             "가격은 원 단위로 저장한다, 소수는 오차가 나기 때문이다.",
             "가격은 Decimal로 저장한다, 세무서가 네 자리를 요구하기 때문이다.",
         ),
@@ -105,6 +103,12 @@ def test_reasons_are_aside_where_two_facts_are_compared(world, then, older, newe
     then(world, newer)
     [pair] = waiting_pairs(Store(world.store.root, world.store.context))
     assert pair.older.description == older
+
+
+def test_a_reason_before_a_decision_is_aside_too(world):
+    of_save(world, "Because phones are slow, the list has 20 rows a page.")
+    of_save(world, "Because screens look empty, the list has 50 rows a page.")
+    assert len(waiting_pairs(world.store)) == 1
 
 
 def test_one_reason_of_two_decisions_is_no_contradiction(world):
@@ -155,3 +159,17 @@ def test_a_reworded_fact_is_compared_like_a_new_one(world, reword):
     decide(world.store, pair, Holds.BOTH)
     reword(world, find_fact(world.store, fact.id), "Use blanks for the indentation of sources.")
     assert waiting_pairs(world.store) == []
+
+
+def test_a_confirmation_does_not_change_since_when_a_fact_is_in_force(world):
+    of_save(world, "Keep prices in cents.")
+    began = world.clock.now
+    world.clock.now += timedelta(days=4)
+    world.store = Store(world.store.root, world.store.context)
+    (fact,) = known_facts(world.store)
+    assert confirm(world.store, fact)
+    (fact,) = known_facts(world.store)
+    assert (fact.when, fact.confidence) == (began.replace(microsecond=0), CONFIRMED)
+    assert f"{began:%Y-%m-%d}" in session_start(world.store, (), None, ())
+    records = map(json.loads, export(world.store))
+    assert [one["date"][:10] for one in records if one.get("path") == fact.path] == [f"{began:%Y-%m-%d}"]

@@ -57,7 +57,10 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
         confirm_rule(store, again)
     value = {**fact_value(again), "commits": list(commits)}
     text = f"{again.id} was {fact_state(again)} already."
-    if commits:
+    state = fact_state(before[again.id])
+    if commits and args.action == "confirm" and fact_state(again) == state:
+        text = plain(f"{again.id} was {state} already, and is confirmed: {again.description}") + app.undo_hint(commits)
+    elif commits:
         text = _told(store, before, again) + app.undo_hint(commits)
     app.answer(value, text)
 
@@ -103,13 +106,21 @@ def _add(store: Store, args: Args, app: App) -> None:
     saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
-    if args.forbids:
-        commits += forbid(store, fact, tuple(args.forbids))
-        confirm_rule(store, find_fact(store, fact.id))
-    value = {**fact_value(fact), "commits": commits}
     told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
+    if saved.known and (tags or args.kind != fact.kind):
+        told += f"\n  Its kind and tags stay as they are: {fact.kind}."
+    if args.forbids:
+        commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *args.forbids))), fact.enforce)
+        fact = find_fact(store, fact.id)
+        confirm_rule(store, fact)
+        told += f"\n  An agent is shown it at a tool call with {_literals(fact)}"
+    value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
-    app.answer(value, f"{told}{undo}{'' if saved.known else '.'}", OWN)
+    app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)
+
+
+def _literals(fact: Fact) -> str:
+    return ", ".join(f"`{literal}`" for literal in fact.forbids)
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:
@@ -121,7 +132,7 @@ def _forbid(store: Store, args: Args, app: App) -> None:
     commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
     fact = find_fact(store, known.id)
     confirm_rule(store, fact)
-    told = ", ".join(f"`{literal}`" for literal in fact.forbids)
+    told = _literals(fact)
     text = f"{fact.id} forbids {told} now." if told else f"{fact.id} forbids nothing now."
     app.answer({**fact_value(fact), "commits": list(commits)}, plain(text) + app.undo_hint(commits))
 

@@ -10,7 +10,7 @@ from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.history.sessions import named_session
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.save import save_text
+from gitmem.record.save import labelled, save_text
 from gitmem.store.layers import store_for_session
 
 
@@ -27,11 +27,11 @@ def run_save(args: Args, app: App) -> None:
     store = app.open()
     session = named_session(store, args.session) or app.session()
     store = finish_purge(store_for_session(store, session))
-    kind = MemoryType(args.type)
+    kind, text = labelled(MemoryType(args.type), text)
     with disk_errors("Nothing was saved"), app.waiting():
         saved = save_text(store, text, kind, tags, session=session, host="cli")
     app.notices(saved.notices)
-    value = {"id": saved.id, "commit": saved.commit, "type": args.type}
+    value: dict[str, object] = {"id": saved.id, "commit": saved.commit, "type": kind.value}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
     lines = [
         saved.known or f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")

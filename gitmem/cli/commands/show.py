@@ -45,9 +45,18 @@ def show_session(store: Store, session: SessionSummary, app: App) -> None:
     text, gone = session_text(store, session)
     app.notices((gone,) if gone else ())
     body = text or f"It has no file; its commits: gitmem log --session {session.id}"
-    left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
-    shown = plain("\n".join([_heading(session), *left_lines, "", body]).rstrip("\n"))
+    entries = [entry.entry.id for entry in find_entries(text)]
+    left, left_lines = code_left_of(store, entries)
+    shown = plain("\n".join([_heading(session), *left_lines, *_others(session, len(entries)), "", body]).rstrip("\n"))
     app.answer({**session_value(session), "text": text, "code": left}, shown, f"session {session.id}")
+
+
+def _others(session: SessionSummary, shown: int) -> list[str]:
+    """Return the line that says where the requests are that a session's file leaves out."""
+    if not shown or session.requests <= shown:
+        return []
+    days = dict.fromkeys(f"gitmem show {when:%Y-%m-%d}" for when in (session.first, session.last))
+    return [f"{shown} of them below; all stand in the day's log: {', '.join(days)}"]
 
 
 def session_value(session: SessionSummary) -> dict[str, object]:
