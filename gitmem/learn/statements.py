@@ -16,7 +16,7 @@ from itertools import takewhile
 from gitmem.model.fact import FactKind
 from gitmem.model.words import own_statements
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
-from gitmem.text.words import languages, matcher, phrases
+from gitmem.text.words import keywords, languages, matcher, phrases
 from gitmem.values import Value
 
 _KINDS = {
@@ -27,6 +27,7 @@ _KINDS = {
     "lasts": FactKind.RULE,
     "opens": FactKind.RULE,
 }
+_REDACTED = "[REDACTED:"  # begins what stands for a secret
 _LABELS = ("decision", "preference", "rule", "knowledge")  # kinds whose phrase is no part of the statement
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
@@ -34,12 +35,15 @@ _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
 _QUESTION_AND_ANSWER = 2  # lines; a question behind more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
+_LEAD = re.compile(
+    r"(?:[^\s,.:;]{1,8} ){0,2}[^\s,.:;]{1,8}(?<![은는이가]), "
+)  # a few short words before a label: "alright then, "
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|[\u201c\u300c\u2018][^\u201d\u300d\u2019\n]{1,300}[\u201d\u300d\u2019]"
     r"|[\u201e\u201a][^\u201c\u201d\u2018\n]{1,300}[\u201c\u201d\u2018]|\u00ab[^\u00bb\n]{1,300}\u00bb|\u300e[^\u300f\n]{1,300}\u300f"
 )
-_WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
+_WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]|\d{2,}")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
 # A line from which on a message is not the user's own: a heading, a diff, what a program or a chat wrote, the head of a
@@ -74,10 +78,13 @@ def statements_of(prompt: str) -> list[Statement]:
     said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
     for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
+        if _REDACTED in clause:
+            stated = None
+            continue
         if stated and _is_reason(clause) and len(stated.text) + len(clause) < _LONGEST:
             found[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
             continue
-        stated = _stated(clause)
+        stated = _stated(clause) or _stated_of_topic(clause) or _stated_with_reason(clause)
         found += [stated] if stated else []
     return found
 
@@ -173,10 +180,37 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield from (sentence[start:end].strip(" ;\u2013\u2014") for start, end in zip([0, *ends], ends, strict=False))
 
 
+def _stated_of_topic(clause: str) -> Statement | None:
+    """Return an order that names its topic before "always" or "never", where its language does: "시크릿은 절대 …"."""
+    clause = without_opening(clause)
+    topic = matcher("tasks.tsv", "topic").match(_masked(clause).rstrip(" .!…"))
+    order = clause[topic.end() :] if topic else ""
+    stated = _stated(order) if phrases("opens").match(order) else None
+    return stated and stated._replace(text=clause.strip(" ,.:"))
+
+
+def _stated_with_reason(clause: str) -> Statement | None:
+    """Return a statement whose reason stands behind a comma, where its language marks orders at their end."""
+    head, _, reason = clause.rpartition(", ")
+    if not head or not is_korean(head) or not _is_reason(reason) or phrases("unless").search(_masked(reason)):
+        return None
+    stated = _stated(head) or _stated_of_topic(head)
+    return stated and stated._replace(text=f"{stated.text}, {reason}")
+
+
+def _without_lead(clause: str) -> str:
+    """Return a clause without up to three short words before its label that have no topic: "well then, rule: …"."""
+    lead = _LEAD.match(clause)
+    if lead is None or any(keywords(lead[0])) or phrases("unless").search(lead[0]):
+        return clause
+    return clause[lead.end() :] if _label(clause[lead.end() :]) else clause
+
+
 def _stated(clause: str) -> Statement | None:
     """Return a clause as a statement, None if it has no phrase that says that it lasts, or one that takes it back."""
-    whole, clause = clause, without_opening(clause)
-    is_praise = whole.removesuffix(clause).rstrip()[-1:].isalnum()  # "Good decision: …" has no label
+    whole, clause = clause, _without_lead(without_opening(clause))
+    # "Good decision: …" has no label; in Korean praise ends otherwise than what leads over.
+    is_praise = whole.removesuffix(clause).rstrip()[-1:].isalnum() and not is_korean(whole)
     masked = _masked(clause)
     bare = masked.strip(" .!…")
     for language in languages():

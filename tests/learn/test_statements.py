@@ -78,10 +78,22 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         "결정 : 브로커는 NATS로 한다",
         unicodedata.normalize("NFD", "규칙: 로그에 이메일을 남기지 않는다"),
         "Please remember: Jin reviews the parser.",
+        "아니야, 결정: 포트는 9000",
+        "그래서 결정: 저장소는 하나로 둔다",
+        "아무튼 앞으로는 탭을 쓰지 마",
+        "Well then, rule: no network in tests",
+        "비밀 값은 절대 커밋하지 마",
+        "커밋 메시지는 항상 영어로 작성해 주세요",
+        "마이그레이션을 반드시 백업 뒤에 돌려줘",
+        "운영 DB는 절대 직접 고치면 안 돼",
     ],
 )
 def test_what_is_said_to_last_is_taken_however_it_is_written(said):
     assert len(statements_of(said)) == 1
+
+
+def test_a_reason_behind_a_comma_is_part_of_a_statement_that_ends_before_it():
+    assert texts("앞으로 변수는 길게 쓰자, 읽기 어려우니까") == ["앞으로 변수는 길게 쓰자, 읽기 어려우니까"]
 
 
 def test_a_korean_request_is_a_sentence_without_a_full_stop():
@@ -110,6 +122,23 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
         "항상 실패하는 작업을 지워줘",
         "항상 빈 배열을 반환해",
         "절대 좌표로 변환해줘",
+        "앞으로 배포는 제가 할게요",
+        "로그는 항상 비어 있어",
+        "서버는 항상 8080을 사용해",
+        "고객은 절대 기다려주지 않는다",
+        "이 도구는 항상 타입을 추론해줘",
+        "도구는 항상 타입을 추론해줘",
+        "버튼을 항상 보이게 해줘",
+        "팀장님은 항상 늦게 오세요",
+        "비밀 값은 절대 커밋하지 말라고 위키에 써 있더라",
+        "주석은 항상 한국어로 써야 하나",
+        "앞으로 더 느려질 거야, 데이터가 많으니까",
+        "앞으로 어떻게 할지 정하자, 시간이 없으니까",
+        "이 문서의 결정: 캐시는 끈다",
+        "그는, 결정: 캐시는 끈다",
+        "In the wiki, decision: use another port",
+        "He said, decision: use another port",
+        "기억해: 암호는 [REDACTED:password] 이고 주소는 그대로다",
     ],
 )
 def test_a_report_or_an_open_decision_is_no_rule(said):
