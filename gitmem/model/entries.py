@@ -24,6 +24,7 @@ from gitmem.model.exchange import (
     render_fields,
 )
 from gitmem.model.outcome import Outcome, judge_outcome, told_error
+from gitmem.model.request import counts_alone
 from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
 from gitmem.platform.machine import datetime
@@ -114,6 +115,8 @@ def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = 
 
 def _is_exchange(turn: Turn, asked: str, done: str) -> bool:
     """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
+    if done and counts_alone(asked):
+        return True
     is_courtesy = is_trivial(done) and not any(map(str.isdecimal, done))
     if not turn.tools and (is_courtesy or stop_words().issuperset(_WORDS.findall(f"{asked} {done}".casefold()))):
         return False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from gitmem.text.words import matcher
+from gitmem.model.turns import is_trivial
+from gitmem.text.words import keywords, matcher
 
 MAX_READ = 600  # characters of a request: the rest is pasted or explains
 
@@ -29,6 +30,8 @@ _SUREST = (
     TaskType.FEATURE,
 )
 _SHORT = 60  # characters: a request that begins in the middle of a talk
+_MAY_REFUTE = 2  # words with a topic of a request that may be about the answer before it
+_STATES = 4  # words with a topic: one more than a request needs that has a subject
 
 
 def classify(request: str) -> TaskType:
@@ -47,6 +50,24 @@ def is_question(request: str) -> bool:
     return asks and not _has("orders", rest)
 
 
+def may_refute(request: str, before: str) -> bool:
+    """Return whether a request may say that the exchange before it did not succeed: it has hardly a subject of its own.
+
+    "they still come" is such a one, and so is "go ahead": which it is only a reader can tell. "add a linter" and
+    "which queue is it?" are none: a task and a question have their own subject.
+    """
+    topics = _topics(request)
+    new = topics - _topics(before)
+    if is_trivial(request) or len(topics) > _MAY_REFUTE or len(new) > 1 or (topics and is_question(request)):
+        return False
+    return new != topics or not new or not _has("orders", _plain(request))
+
+
+def counts_alone(request: str) -> bool:
+    """Return whether a request is remembered whatever the answer is: it says something at length, and does not ask."""
+    return not is_question(request) and len(_topics(request[:MAX_READ])) >= _STATES
+
+
 def asks_back(request: str) -> bool:
     """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
     return _has("past", _plain(request)) or _has("ago", _plain(request))
@@ -61,6 +82,10 @@ def follows_up(request: str) -> bool:
     """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = _plain(request)
     return len(text) <= _SHORT and _has("follow_up", text)
+
+
+def _topics(text: str) -> set[str]:
+    return {key for key, _ in keywords(text)}
 
 
 def _plain(request: str) -> str:

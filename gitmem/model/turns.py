@@ -17,7 +17,6 @@ from gitmem.model.edits import PLACE, Added
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime
-from gitmem.text.words import keywords
 from gitmem.values import Value
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
@@ -34,17 +33,6 @@ def is_trivial(text: str) -> bool:
         return False
     trivial = {word for words in noise("trivial") for word in words.split()}
     return all(word.casefold() in trivial or word.isdigit() for word in _WORD.findall(text))
-
-
-_LEAST_TOPICS = 3
-
-
-def may_refute(request: str) -> bool:
-    """Return whether a request may say that what came before it did not succeed: it has hardly a subject of its own.
-
-    "they still come" is such a one, and so is "go ahead": which it is only a reader can tell.
-    """
-    return not is_trivial(request) and len({key for key, _ in keywords(request)}) < _LEAST_TOPICS
 
 
 def content_lines(texts: Iterable[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gitmem.document.entry import is_purged
-from gitmem.model.turns import may_refute
+from gitmem.model.request import may_refute
 from gitmem.search.cut import ENTRY
 from gitmem.search.units import Units
 
@@ -91,7 +91,9 @@ def next_request(units: Units, index: int) -> str:
             text = _text(units, after)[turn.end() :]
             end = re.search(_END, text)
             request = " ".join(re.sub(_ID, "", text[: end.start() if end else None]).partition(" → ")[0].split())
-            return f'the next request: "{request[:_NEXT]}"' if may_refute(request) and not is_purged(request) else ""
+            if is_purged(request) or not may_refute(request, _text(units, index)):
+                return ""
+            return f'the next request: "{request[:_NEXT]}"'
     return ""
 
 

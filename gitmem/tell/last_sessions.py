@@ -15,10 +15,9 @@ from gitmem.document.entry import Entry, entry_id, find_entries, is_purged, with
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
 from gitmem.history.authors import People
 from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
-from gitmem.model.lines import Marks, normalized, with_marks
+from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.outcome import Outcome
-from gitmem.model.request import TaskType, classify
-from gitmem.model.turns import may_refute
+from gitmem.model.request import TaskType, classify, counts_alone, may_refute
 from gitmem.text.words import keywords
 from gitmem.values import Value
 
@@ -187,7 +186,10 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
     if is_echo and not is_last:
         result = ""  # it repeats the request
-    if not is_last and (len(asked | got) < _LEAST_WORDS or not (result or exchange.files)):
+    alone = "" if exchange.files or (request and result) else normalized(request or result)
+    is_told = any(len(one) >= SHORTEST and one in alone for one in known.told)
+    is_empty = is_told or not (result or exchange.files or counts_alone(request))
+    if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
     said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
     said += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
@@ -198,8 +200,9 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     if not replied:
         return line + ("" if exchange.outcome in _WENT_WELL else f" ({exchange.outcome.value})") + failed
     reply = _cut(with_marks(replied, known.marks), _NEXT)
-    was_accepted = exchange.outcome is Outcome.SUCCESS or not may_refute(replied) or reply in after
-    return line + ("" if was_accepted else f' (the next request: "{reply}")') + failed
+    is_open = exchange.outcome is not Outcome.SUCCESS and reply not in after
+    was_refuted = is_open and may_refute(replied, f"{request} {result}")
+    return line + (f' (the next request: "{reply}")' if was_refuted else "") + failed
 
 
 def halves(exchange: Exchange) -> tuple[str, str]:
