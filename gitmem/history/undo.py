@@ -164,6 +164,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
             since; nothing was done.
     """
     chosen = chosen_commits(store, revision, session)
+    session = session or (revision if chosen[0].session == revision else None)
 
     def plan(transaction: Transaction) -> Undone:
         planned = _UndoPlanner(store, transaction, chosen).plan(session)

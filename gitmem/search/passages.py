@@ -5,10 +5,15 @@ from __future__ import annotations
 import errno
 import unicodedata
 
-from gitmem.document.ids import is_git_folder
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import daily_path, is_git_folder, session_tag, tail_of
+from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.records import removal
 from gitmem.history.sessions import SessionSummary, cleared_file
+from gitmem.model.exchange import EXCHANGE, split_fields
+from gitmem.model.outcome import first_paragraph
+from gitmem.platform.machine import timedelta
 from gitmem.search.files import is_searched
 from gitmem.search.hits import named
 from gitmem.search.units import Units
@@ -17,6 +22,7 @@ from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 _LONGEST = 4096  # characters of a path
+_REQUEST, _ANSWER = 200, 300  # characters of a request and of an answer in a list
 _SHOWN = 200  # characters of a path in a message
 _REMEDY = "Name a file or an ^id as 'gitmem search' prints it."
 
@@ -78,6 +84,33 @@ def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
     path = session.file or cleared_file(store, session)
     passage = read_passage(store, path) if path else None
     return (passage.text, passage.gone) if passage else ("", "")
+
+
+class LoggedRequest(Value):
+    """A request of a session in the log of a day, with the first paragraph of its answer."""
+
+    id: str
+    day: str
+    time: str
+    request: str
+    answer: str
+
+
+def logged_requests(store: Store, session: SessionSummary, text: str) -> list[LoggedRequest]:
+    """Return the requests of a session in the days' logs that its file's text has not, in order."""
+    told = {tail_of(one.entry.id) for one in find_entries(text)}
+    tags, found = set(session_tag(session.id)), list[LoggedRequest]()
+    for days in range((session.last.date() - session.first.date()).days + 3):  # in the time zone of some machine
+        day = f"{session.first.date() + timedelta(days=days - 1):%Y-%m-%d}"
+        for entry in (
+            one.entry for one in find_entries((store.read(daily_path(day)) or b"").decode("utf-8", "replace"))
+        ):
+            if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in told:
+                fields = split_fields(entry.text)
+                asked = one_line(fields.request or "\n".join(fields.words), _REQUEST)
+                answer = one_line(first_paragraph(fields.answer), _ANSWER)
+                found.append(LoggedRequest(entry.id, day, entry.time, asked, answer))
+    return found
 
 
 def before_removal(store: Store, path: str) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from gitmem.model.fact import FOLDER, parse_fact
 from gitmem.model.lines import Marks, marks_of
 from gitmem.model.request import is_question
 from gitmem.model.validity import Standing
-from gitmem.search.cut import SECTION
+from gitmem.search.cut import HEADING, SECTION
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import (
     MOST,
@@ -84,6 +84,7 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
     What has no valid header is no fact, and no view of the one whose file it is, which its last good version tells.
     """
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
+    ranked = [item for item in ranked if item.units.kind(item.index) != HEADING]  # it says nothing by itself
     among_facts = {item.units.path: item.units for item in ranked if item.units.path.startswith(f"{FOLDER}/")}
     broken = {
         path

@@ -75,11 +75,21 @@ class Blaming:
         try:
             return _parsed(self._running.output(SECONDS))
         except GitFailedError:
+            if self._place[0] == "--" and (lines := self._never_committed()):
+                return lines
             if not self._ignored:
                 raise
         # An id of another repository in the ignore file is fatal to git.
         words = (*self._options, *self._place)
         return _parsed(self._code.git.run(*words, timeout=SECONDS, env=self._environment))
+
+    def _never_committed(self) -> list[BlamedCode]:
+        """Return the lines of a file of the work tree that the checked out commit has not."""
+        if self._code.git.run("rev-parse", "--verify", "--quiet", f"HEAD:./{self.path}", ok=(0, 1, 128)):
+            return []
+        texts = read_project_file(self._code.root, self.path).removesuffix("\n").split("\n")
+        shown = texts[self.first - 1 : self.last or None]
+        return [BlamedCode(text, at, path=self.path, number=at) for at, text in enumerate(shown, self.first)]
 
 
 def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> Blaming | None:

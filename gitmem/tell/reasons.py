@@ -103,6 +103,8 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
         lines.append(
             "  perhaps   no edit of this line is recorded; this is the newest exchange before it that names the file"
         )
+    elif why.ground is Ground.PART:
+        lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
     elif not why.certain:
         lines.append("  perhaps   the line is short or stood in another file: somebody else may have written it, too")
     if why.others:
@@ -117,9 +119,7 @@ def _fact(fact: Fact, *, ended: bool) -> str:
 
 def _nobody(why: Why) -> list[str]:
     if not why.line.commit:
-        return [
-            "  no recorded exchange wrote this line, and it is not committed: it was written by hand or by a program"
-        ]
+        return ["  no recorded exchange wrote this line, and it is not committed: by hand, a program or a few letters"]
     if why.since is None:
         return ["  no line that a session wrote has been recorded yet"]
     if why.line.at is not None and why.line.at < why.since:

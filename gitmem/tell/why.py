@@ -8,6 +8,7 @@ to the version before. What rests on a guess says so: `certain` is false.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -103,6 +104,7 @@ def _exchange(entry: Entry, day: str) -> FoundExchange:
 _AROUND = 4  # lines before and after one that speak for the exchange that wrote them, too
 _ENOUGH = 2  # lines around one, written by the same edit: more of them say no more
 _CLEAR_LETTERS = 20  # of a line that nobody writes twice by chance
+_PARTS = re.compile(r"[\s\"'`=(){},;]+")
 _MOST_STEPS = 8  # commits that only reformatted a line, one after another
 _FIRST = 500  # rows among which the first exchange is looked for: those of the first days
 _SKEW = timedelta(seconds=2)  # git's times are whole seconds
@@ -114,6 +116,7 @@ class Ground(StrEnum):
     """What an answer about a line rests on."""
 
     TEXT = "text"  # an edit wrote this line
+    PART = "part"  # an edit wrote a part of this line
     FILE = "file"  # no edit's text is known: the newest exchange before the commit that names the file
     NOBODY = "nobody"  # no exchange wrote it: by hand, by a program, or before the first recorded line
 
@@ -306,7 +309,18 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
         answer = _by_text(store, written, here, around)
     if answer is not None:
         return answer._replace(line=line, followed=tuple(followed))
-    return _by_file(store, written, line)._replace(followed=tuple(followed))
+    return (_by_part(store, written, line) or _by_file(store, written, line))._replace(followed=tuple(followed))
+
+
+def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> Why | None:
+    """Return the last exchange before a line's commit that wrote a word or quotation of it into its file, else None.
+
+    Some agents tell of an edit only the words that it put in place of others.
+    """
+    parts = frozenset(filter(None, map(digest_of, _PARTS.split(line.text))))
+    rows = [row for row in written.rows(parts, line.at if line.commit else None) if row.path == line.path]
+    exchange = find_exchange(store, rows[-1].exchange, rows[-1].at) if rows else None
+    return Why(line, Ground.PART, exchange=exchange) if exchange else None
 
 
 def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:

@@ -28,7 +28,7 @@ from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import named
-from gitmem.search.passages import before_removal, session_text
+from gitmem.search.passages import before_removal, logged_requests, session_text
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
@@ -44,19 +44,17 @@ def show_session(store: Store, session: SessionSummary, app: App) -> None:
     """Print a session, with the commits of the project that hold its code now."""
     text, gone = session_text(store, session)
     app.notices((gone,) if gone else ())
-    body = text or f"It has no file; its commits: gitmem log --session {session.id}"
-    entries = [entry.entry.id for entry in find_entries(text)]
+    body = text.rstrip("\n") or f"It has no file; its commits: gitmem log --session {session.id}"
+    logged = logged_requests(store, session, text)
+    entries = [*(one.entry.id for one in find_entries(text)), *(one.id for one in logged)]
     left, left_lines = code_left_of(store, entries)
-    shown = plain("\n".join([_heading(session), *left_lines, *_others(session, len(entries)), "", body]).rstrip("\n"))
-    app.answer({**session_value(session), "text": text, "code": left}, shown, f"session {session.id}")
-
-
-def _others(session: SessionSummary, shown: int) -> list[str]:
-    """Return the line that says where the requests are that a session's file leaves out."""
-    if not shown or session.requests <= shown:
-        return []
-    days = dict.fromkeys(f"gitmem show {when:%Y-%m-%d}" for when in (session.first, session.last))
-    return [f"{shown} of them below; all stand in the day's log: {', '.join(days)}"]
+    said = [
+        f"- [{one.day} {one.time}] {' → '.join(filter(None, (one.request, one.answer)))} ^{one.id}" for one in logged
+    ]
+    said = ["", "In the days' logs alone:", *(marked(store, line) for line in said)] if said else []
+    shown = plain("\n".join([_heading(session), *left_lines, "", body, *said]))
+    value = {**session_value(session), "text": text, "logged": [one._asdict() for one in logged], "code": left}
+    app.answer(value, shown, f"session {session.id}")
 
 
 def session_value(session: SessionSummary) -> dict[str, object]:

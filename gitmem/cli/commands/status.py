@@ -21,7 +21,7 @@ from gitmem.store.jobs import Job, running
 from gitmem.store.layers import mode_words
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
-from gitmem.tell.usage_log import ASKED, read_notes
+from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_notes
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -84,7 +84,8 @@ class _More(Value):
 def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
     given = [one for one in read_notes(store.private, since).given if one.at >= since]
-    asked = [one for one in given if one.how in ASKED]
+    # What a user types has no session, and its answer costs no tokens.
+    asked = [one for one in given if one.how in ASKED and (one.session or one.tokens or one.how in (PROMPT, ERROR))]
     return sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked)
 
 

@@ -234,6 +234,25 @@ def test_a_decision_that_cites_the_exchange_is_told_and_whether_it_is_in_force(c
     assert coder.why("src/cart.py:5")[0]["facts"][0]["in_force"] is False
 
 
+def test_a_file_that_was_never_committed_leads_to_the_request_that_wrote_it(coder):
+    coder.file("src/old.py").write_text("value = 1\n")
+    coder.commit("Begin")
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    [why] = coder.why("src/cart.py:5")
+    assert (why["exchange"]["request"], why["certain"], why["commit"]) == (WORDS[0], True, None)
+    assert "src/cart.py: 6 of 6 lines left" in coder.world.run("show", f"^{why['exchange']['id']}").out
+    assert coder.world.ran("why", "src/cart.py:99").code == 9
+
+
+def test_an_edit_that_is_known_by_the_words_it_replaced_is_perhaps_the_lines(coder):
+    coder.file("src/db.py").write_text('URL = "sqlite:///a.db"\nOTHER = "by hand alone"\n')
+    coder.commit("Begin")
+    coder.claude(WORDS[0], "src/db.py", "postgresql://shop", old="sqlite:///a.db")
+    [why] = coder.why("src/db.py:1")
+    assert (why["exchange"]["request"], why["certain"]) == (WORDS[0], False)
+    assert "an edit wrote a part of this line" in coder.world.run("why", "src/db.py:1").out
+
+
 def test_an_empty_answer_says_what_was_looked_at(coder):
     coder.file("src/old.py").write_text("value_of_long_ago = compute_everything()\n")
     commit = coder.commit("Long ago")
