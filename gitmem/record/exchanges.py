@@ -40,7 +40,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import is_korean, shorten
-from gitmem.text.words import keywords
+from gitmem.text.words import is_ending, keywords
 from gitmem.values import Value
 
 _ASKED, _DONE = 160, 180  # characters of the request and of the answer in a summary
@@ -70,6 +70,8 @@ def keywords_of(asked: str, answer: str, files: Sequence[str]) -> tuple[str, ...
     names = " ".join(_base(name).rpartition(".")[0] or _base(name) for name in files)
     for text, weight in ((names, _PER_FILE), (asked, _PER_REQUEST), (answer[:_READ], 1)):
         for stem, word in keywords(text):
+            if is_ending(stem):  # "했어" alone
+                continue
             shown.setdefault(stem, word.strip("._/-"))
             score[stem] = score.get(stem, 0) + weight
     best = sorted(score, key=lambda stem: -score[stem])

@@ -17,6 +17,7 @@ from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
 from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.model.turns import Turn
+from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.copies import accept
@@ -356,3 +357,11 @@ def test_a_learned_fact_s_id_is_told_apart_from_a_save_s(memory):
     with pytest.raises(NotFoundError, match=f"{fact.id} is a fact") as refused:
         memory.undo(revision=fact.id)
     assert f"gitmem facts retire {fact.id}" in refused.value.remedy
+
+
+def test_a_session_named_by_its_id_alone_is_undone_as_by_the_option(world):
+    for text in ("Use uv.", "Use ruff."):
+        save(world.store, world.event(text)._replace(session="one-session"))
+    done = undo(world.store, revision="one-session")
+    assert len(done.undone) == 2
+    assert world.git("log", "-1", "--format=%s").strip() == "Undo session one-session (2 commits)"

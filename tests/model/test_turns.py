@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.events import HookEvent, HookKind
-from gitmem.model.request import TaskType, classify, follows_up
+from gitmem.model.request import TaskType, classify, counts_alone, follows_up, may_refute
 from gitmem.model.turns import Turn, fold, is_trivial, program
 from gitmem.model.words import human_text, without_elements
 from gitmem.text.terminal import FENCE
@@ -315,3 +315,34 @@ def test_the_type_of_a_request(request_: str, kind: TaskType) -> None:
 )
 def test_what_goes_on_with_the_task_before(request_: str, goes_on: bool) -> None:
     assert follows_up(request_) is goes_on
+
+
+@pytest.mark.parametrize(
+    "asked, counts",
+    [
+        ("The cache stays in memory instead of Redis, as there is one server.", True),
+        ("캐시는 메모리에 두기로 정했어. 서버가 하나라서.", True),
+        ("Reply with exactly the word pong.", False),
+        ("Thank you very much, that was great!", False),
+        ("Which port does the cache of the staging server use?", False),
+        ("go on with the next step", False),
+    ],
+)
+def test_a_statement_of_some_length_counts_whatever_it_is_answered(asked, counts):
+    assert counts_alone(asked) is counts
+
+
+@pytest.mark.parametrize(
+    "asked, may",
+    [
+        ("they still come", True),
+        ("No, skip the row instead", True),
+        ("여전히 안 돼", True),
+        ("Which row is it?", False),
+        ("Write the export of the orders", False),
+        ("add a linter", False),
+        ("ok", False),
+    ],
+)
+def test_a_request_with_its_own_subject_refutes_nothing(asked, may):
+    assert may_refute(asked, "Read the table → A row without a price stops the reader.") is may

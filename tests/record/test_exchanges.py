@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.model.outcome import Outcome, judge_outcome
 from gitmem.model.turns import Run, Turn
-from gitmem.record.exchanges import summary_of
+from gitmem.record.exchanges import keywords_of, summary_of
 
 AT = datetime(2026, 11, 21, 5, tzinfo=UTC)
 
@@ -47,3 +47,7 @@ def test_only_a_test_or_a_build_or_an_interruption_makes_an_outcome(runs, more, 
 )
 def test_an_answer_begins_behind_its_courtesies_and_lead_ins(answer, begins):
     assert summary_of("Group the list", answer, ()) == f"Group the list → {begins}"
+
+
+def test_an_ending_that_stands_alone_is_no_keyword():
+    assert keywords_of("캐시는 메모리로 하기로 했어", "네.", ()) == ("캐시", "메모리")
