@@ -3,7 +3,7 @@
 import os
 import subprocess
 import tempfile
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,18 +12,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gitmem.document.entry import MemoryType, find_entries
-from gitmem.document.ids import is_fact_id
+from gitmem.document.event import Save
+from gitmem.document.ids import is_fact_id, make_id
 from gitmem.errors import GitmemError
+from gitmem.git.remote import Connection
 from gitmem.history.undo import undo
 from gitmem.learn.facts import keep_turn
+from gitmem.model.fact import Fact
 from gitmem.model.turns import Turn
 from gitmem.model.validity import what_holds
+from gitmem.platform.machine import Context
 from gitmem.record.capture import capture_turn
-from gitmem.record.fact_edits import confirm, edit, retire, supersede_fact
+from gitmem.record.fact_edits import confirm, edit, find_fact, retire, supersede_fact
+from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
+from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.sync.fetch import Chance, Options
+from gitmem.sync.guard import Accept
+from gitmem.sync.rounds import sync
 from tests.copies import StoreCopies
-from tests.record.test_fact_edits import Clone
 from tests.started import session_start
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")
@@ -31,6 +40,39 @@ SAID = ("Decision: juliett for the queue.", "Please rename the old handler.")
 KINDS = {TEXTS[3]: MemoryType.ISSUE}
 NEW = ("echo", "foxtrot", "golf")
 CLONES = st.integers(0, 1)
+
+
+class Clone:
+    """A memory on one machine, whose clock goes on a second with each look."""
+
+    def __init__(self, folder: Path, environ: dict[str, str], home: Path, remote: Path, new_store) -> None:
+        folder.mkdir()
+        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+        self.context = Context(environ, str(home), folder.name, self.clock)
+        self.root = new_store(folder, self.context, self.now).root
+        add_remote(self.store, "origin", str(remote))
+
+    def clock(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    @property
+    def store(self) -> Store:
+        return Store(self.root, self.context)
+
+    def save(self, text: str, kind: MemoryType = MemoryType.DECISION) -> Fact:
+        return find_fact(self.store, self.note(text, kind))
+
+    def note(self, text: str, kind: MemoryType = MemoryType.NOTE) -> str:
+        at = self.clock()
+        event = Save(make_id(int(at.timestamp() * 1000), self.context.machine.encode().ljust(7)), at, text, kind)
+        return save(self.store, event).id
+
+    def sync(self) -> None:
+        store = self.store
+        connection = Connection(store.repository.layout, self.context.environ, own=store.has_separate_repository)
+        chance = Chance(random=lambda: 0.0, sleep=lambda _: None)
+        sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=chance))
 
 
 class FactsMachine(RuleBasedStateMachine):
