@@ -192,7 +192,7 @@ def _stated_of_topic(clause: str) -> Statement | None:
 def _stated_with_reason(clause: str) -> Statement | None:
     """Return a statement whose reason stands behind a comma, where its language marks orders at their end."""
     head, _, reason = clause.rpartition(", ")
-    if not head or not is_korean(head) or not _is_reason(reason) or phrases("unless").search(_masked(reason)):
+    if not head or not is_korean(head) or not _is_reason(reason) or _is_taken_back(_masked(reason), is_label=False):
         return None
     stated = _stated(head) or _stated_of_topic(head)
     return stated and stated._replace(text=f"{stated.text}, {reason}")
@@ -201,7 +201,7 @@ def _stated_with_reason(clause: str) -> Statement | None:
 def _without_lead(clause: str) -> str:
     """Return a clause without up to three short words before its label that have no topic: "well then, rule: …"."""
     lead = _LEAD.match(clause)
-    if lead is None or any(keywords(lead[0])) or phrases("unless").search(lead[0]):
+    if lead is None or any(keywords(lead[0])) or _is_taken_back(lead[0], is_label=False):
         return clause
     return clause[lead.end() :] if _label(clause[lead.end() :]) else clause
 
@@ -224,11 +224,16 @@ def _stated(clause: str) -> Statement | None:
             if name in ("lasts", "opens") and _reports(rest, language, is_open=name == "opens"):
                 return None
             is_whole = len(_WORD.findall(rest)) >= _FEWEST_WORDS and len(clause) <= _LONGEST
-            if not is_whole or phrases("unless").search(bare):
+            if not is_whole or _is_taken_back(bare, is_label=cue[0].rstrip().endswith(":")):
                 return None
             label = cue.end() if name in _LABELS else 0
             return Statement(kind, clause[label:].strip(" ,.:"))
     return None
+
+
+def _is_taken_back(clause: str, *, is_label: bool) -> bool:
+    """Return whether words of a clause say that it states nothing. A label alone says that it lasts."""
+    return any(phrases(kind).search(clause) for kind in (("empty",) if is_label else ("empty", "unless")))
 
 
 def _orders(clause: str, language: str, name: str) -> bool:

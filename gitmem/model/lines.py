@@ -50,7 +50,8 @@ class Marks(Value):
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
     do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
     their names.
-    `changes` say who changed a fact of the user's, until the user answers.
+    `changes` say who changed a fact of the user's, until the user answers. `authors` are those of facts that a mark
+    names and that are not the user's own.
     """
 
     facts: Mapping[str, Fact]
@@ -60,6 +61,7 @@ class Marks(Value):
     in_force: frozenset[str] = frozenset()
     wordings: Mapping[str, str] = {}  # never changed
     changes: Mapping[str, str] = {}  # never changed
+    authors: Mapping[str, str] = {}  # never changed
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, "" if it is none."""
@@ -125,7 +127,7 @@ class Marks(Value):
         rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
         newer = [rival for rival in rivals if _is_newer(rival, self.facts[identifier])]
         if newer or (status.disputes and not rivals):  # until it is decided, the newest counts
-            others = ": " + " / ".join(rival.description for rival in newer) if newer else ""
+            others = ": " + " / ".join(self._named(rival) for rival in newer) if newer else ""
             words.append(f"in dispute{' with' * bool(others)}{others}")
         if words or status.holds:
             return "; ".join(words)
@@ -133,7 +135,12 @@ class Marks(Value):
         if status.successor not in self.facts:
             return f"{status.standing}{since}"
         after = "then" if self.has_ended(status.successor) else "now"
-        return f"{status.standing}{since}, {after}: {self.facts[status.successor].description}"
+        return f"{status.standing}{since}, {after}: {self._named(self.facts[status.successor])}"
+
+    def _named(self, fact: Fact) -> str:
+        """Return what a fact says, with its author if that is not the user."""
+        by = self.authors.get(fact.id)
+        return f"{fact.description} (by {by})" if by else fact.description
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
         """Return whether a text is a former wording of a fact in force."""

@@ -67,7 +67,7 @@ def labelled(kind: MemoryType, text: str) -> tuple[MemoryType, str]:
     from gitmem.text.words import phrases  # late: its tables
 
     line = text.strip().partition("\n")[0]
-    if kind is not MemoryType.NOTE or line.endswith(("?", "\uff1f")) or phrases("unless").search(line):
+    if kind is not MemoryType.NOTE or line.endswith(("?", "\uff1f")) or phrases("empty").search(line):
         return kind, text
     for name, labelled_kind in _LABELS.items():
         label = phrases(name).match(text)

@@ -27,7 +27,7 @@ def test_an_order_is_known_by_its_end(language, row):
     assert statements_of(row.counter) == []
 
 
-@of_kind("unless task once")
+@of_kind("empty unless task once")
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
     assert len(statements_of(row.counter)) == 1
@@ -37,6 +37,13 @@ def test_what_makes_a_statement_none(language, row):
 def test_a_phrase_is_found_in_its_example_alone(language, row):
     assert phrases(row.kind, language).search(row.example)
     assert not phrases(row.kind, language).search(row.counter)
+
+
+@pytest.mark.parametrize(
+    "text", ["Orders lie in Postgres for now.", "he said no, so keep it.", "what would touch the net is slow."]
+)
+def test_a_label_says_that_a_sentence_lasts_whatever_else_it_says(text):
+    assert [said.text for said in statements_of(f"Decision: {text}")] == [text.rstrip(".")]
 
 
 def test_the_rows_of_a_language_are_few_and_of_known_kinds():
@@ -55,6 +62,7 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
             "plain",
             "once",
             "opening",
+            "empty",
             "unless",
             "report",
             "task",
