@@ -24,7 +24,7 @@ from gitmem.model.exchange import (
     render_fields,
 )
 from gitmem.model.outcome import Outcome, judge_outcome, told_error
-from gitmem.model.request import counts_alone
+from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
 from gitmem.platform.machine import datetime
@@ -107,15 +107,20 @@ def remember(
     return Remembered(Placed(TIMELINE, logged, turn.started), told, f"{EXCHANGE}: {head}")
 
 
-def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
-    """Return the exchange entry of a turn, as in `remember`; None if there is none."""
+def exchange_of(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, is_last: bool = False
+) -> Entry | None:
+    """Return the exchange entry of a turn, as in `remember`, or of the last of its session; None if there is none."""
     read = _read(turn, roots, boot_lines)
-    return _exchange(*read) if read is not None and _is_exchange(*read[:3]) else None
+    return _exchange(*read) if read is not None and _is_exchange(*read[:3], is_last=is_last) else None
 
 
-def _is_exchange(turn: Turn, asked: str, done: str) -> bool:
-    """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
-    if done and counts_alone(asked):
+def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool = False) -> bool:
+    """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone.
+
+    So is what nobody answered, as it is mostly said once more, but for the last words behind a broken-off request.
+    """
+    if counts_alone(asked) if done else is_last and has_last_word(asked):
         return True
     is_courtesy = is_trivial(done) and not any(map(str.isdecimal, done))
     if not turn.tools and (is_courtesy or stop_words().issuperset(_WORDS.findall(f"{asked} {done}".casefold()))):

@@ -68,6 +68,11 @@ def counts_alone(request: str) -> bool:
     return not is_question(request) and len(_topics(request[:MAX_READ])) >= _STATES
 
 
+def has_last_word(request: str) -> bool:
+    """Return whether a request that nobody answered says more than a courtesy or a question."""
+    return not (is_trivial(request) or is_question(request)) and len(_topics(request[:MAX_READ])) > 1
+
+
 def asks_back(request: str) -> bool:
     """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
     return _has("past", _plain(request)) or _has("ago", _plain(request))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
-from gitmem.document.entry import LINKS, find_by_digest, find_section, put_entry, replace_entry
+from gitmem.document.entry import LINKS, RECENT_CONTEXT, find_by_digest, find_section, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Op, Trailer, link, session_message
 from gitmem.history.records import last_version
@@ -29,7 +29,7 @@ from gitmem.model.exchange import (
     took_the_place,
 )
 from gitmem.model.outcome import first_paragraph, judge_outcome
-from gitmem.model.request import counts_alone
+from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
@@ -87,10 +87,11 @@ _MAX_READ = 20_000  # characters of a request and of an answer that are summariz
 
 
 class Made(Value):
-    """An exchange, and what its turn wrote into `memory.md`."""
+    """An exchange, and what its turn wrote into `memory.md`; the last words of a session wrote nothing there."""
 
     exchange: Exchange
     captured: Exchange
+    is_last_word: bool = False
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
@@ -102,14 +103,18 @@ def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     """Return the significant exchanges of a session, in order, redacted and made without a model."""
     boot, project = boot_lines(store), os.path.dirname(store.root)
+    # What was said last instead of a request that was broken off; a request alone is mostly made once more.
+    last = turns[-1] if len(turns) > 1 and not turns[-2].answer else None
     made = []
     for turn in turns:
         clean = redacted(turn, store)
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
-        entry = exchange_of(read, (project, turn.cwd), boot)
+        is_last = turn is last
+        entry = exchange_of(read, (project, turn.cwd), boot, is_last=is_last)
         raw, answer = parse(entry) if entry else None, human_text(clean.answer)[:_MAX_READ]
         asked = human_text(clean.prompt)[:_MAX_READ] if raw and raw.summary else ""
-        if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER or (answer and counts_alone(asked))):
+        is_said = counts_alone(asked) if answer else is_last and has_last_word(asked)
+        if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER or is_said):
             continue
         result = answer or human_text("".join(clean.said[-1:]))[:_MAX_READ]
         exchange = raw._replace(
@@ -119,7 +124,7 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
             outcome=judge_outcome(clean._replace(answer=answer, files=raw.files)),
             raw=False,
         )
-        made.append(Made(exchange, raw))
+        made.append(Made(exchange, raw, is_last and not (answer or turn.tools)))
     return made
 
 
@@ -169,6 +174,8 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
             # Perhaps of a longer turn.
             new = one.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)
+        elif one.is_last_word and not present:
+            body = put_entry(body, RECENT_CONTEXT, render(one.exchange), document.newline)
     return document.with_body(body).render()
 
 
