@@ -27,6 +27,7 @@ B = 0.35
 # The weight of a word that only shares a prefix with an English one: `education` for `educated`.
 PARTIAL = 0.5
 _SHORTEST_PARTIAL = 4
+_HEX = re.compile(r"[0-9a-f]{7,}(?!\w)")
 WINDOW = (0.5, 0.25)  # weights of the terms in the next neighbours, and in those after them
 WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
 FIRST = 0.25  # bonus for a term in the first of several lines: a title, a signature, a request
@@ -131,6 +132,8 @@ def _likeness(text: str, position: int, needle: Needle, known: dict[str, float])
     if text[end : end + 1].isalpha():
         match = _WORD.match(text, position)
         word = match[0] if match else ""
+    elif text[end : end + 1].isdigit() and _HEX.match(text, position):
+        return 0.0  # a part of a session's id or of a commit's
     else:
         word = text[position:end]
     likeness = known.get(word)

@@ -53,6 +53,13 @@ def test_words_are_found(shelf, text, queries):
     assert {query: shelf.places(query)[0][1] for query in queries} == queries
 
 
+def test_no_word_is_found_in_the_hex_digits_of_an_id(shelf):
+    shelf.write(
+        "knowledge/a.md", "# A\n\nSee 5ec8991a-53f0-40aa-91d4-db618bc70913 of then.\n\n# B\n\nThe db2 server.\n"
+    )
+    assert [line for _, line in shelf.places("db")] == [5]
+
+
 def test_korean_words_are_looked_for_apart_only_where_the_text_has_them_so(shelf, monkeypatch):
     searches = []
     search = engine._search
