@@ -77,7 +77,10 @@ def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
 def _with_changes(store: Store, marks: Marks) -> Marks:
     """Return marks that also say what others changed of the user's facts, and who wrote what stands beside one."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
-    return marks._replace(changes={one: str(change) for one, change in waiting.items()}, whose=People(store).whose)
+    people = People(store)
+    beside = {one for status in marks.statuses.values() for one in (*status.disputes, status.successor) if one}
+    authors = {one: by for one in beside if (by := people.whose(one))}
+    return marks._replace(changes={one: str(change) for one, change in waiting.items()}, authors=authors)
 
 
 _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")

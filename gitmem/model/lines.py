@@ -8,7 +8,7 @@ ids, by the memory it was learned from, or by its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from gitmem.document.entry import Entry, find_entries
@@ -44,18 +44,14 @@ class ShownMemory(Value):
     at: int
 
 
-def _the_users(_: str) -> str:
-    return ""
-
-
 class Marks(Value):
     """The facts of a store and their statuses, by id.
 
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
     do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
     their names.
-    `changes` say who changed a fact of the user's, until the user answers. `whose` returns the author of a fact that is
-    not the user's own, else "".
+    `changes` say who changed a fact of the user's, until the user answers. `authors` are those of facts that a mark
+    names and that are not the user's own.
     """
 
     facts: Mapping[str, Fact]
@@ -65,7 +61,7 @@ class Marks(Value):
     in_force: frozenset[str] = frozenset()
     wordings: Mapping[str, str] = {}  # never changed
     changes: Mapping[str, str] = {}  # never changed
-    whose: Callable[[str], str] = _the_users
+    authors: Mapping[str, str] = {}  # never changed
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, "" if it is none."""
@@ -143,7 +139,7 @@ class Marks(Value):
 
     def _named(self, fact: Fact) -> str:
         """Return what a fact says, with its author if that is not the user."""
-        by = self.whose(fact.id)
+        by = self.authors.get(fact.id)
         return f"{fact.description} (by {by})" if by else fact.description
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
