@@ -49,12 +49,13 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # whatever the umask; git renames its file over it
     git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)
     os.chmod(path, 0o600)
-    held = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
-    if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
+    refs_read = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
+    if refs_read not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(
-            f"The backup does not hold what it should: {held} in place of {expected}.", "Try again, on another disk."
+            f"The backup does not hold what it should: {refs_read} in place of {expected}.",
+            "Try again, on another disk.",
         )
-    return held
+    return refs_read
 
 
 def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:

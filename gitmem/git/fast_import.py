@@ -169,10 +169,10 @@ class Writer(Dialogue):
     def __exit__(self, *exc: object) -> None:
         self._end()
 
-    def read(self, path: str, held: bytes | None = None) -> Blob | None:
+    def read(self, path: str, work_tree: bytes | None = None) -> Blob | None:
         """Return the file at `path` in the tip, or None.
 
-        `held` is its content in the work tree: if its id is the tip's, as it usually is, git is not asked for the
+        `work_tree` is its content in the work tree: if its id is the tip's, as it usually is, git is not asked for the
         content.
 
         Raises RefusedError if there is a folder, a symbolic link or a submodule under this name.
@@ -185,8 +185,8 @@ class Writer(Dialogue):
         mode, oid = entry
         if mode not in _MODES:
             raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
-        if held is not None and blob_id(held, oid) == oid:
-            return Blob(mode, held)
+        if work_tree is not None and blob_id(work_tree, oid) == oid:
+            return Blob(mode, work_tree)
         self.send(b"cat-blob %s\n" % oid.encode())
         return Blob(mode, self.data(int(self.line().split(b" ")[2])))
 
@@ -363,5 +363,5 @@ def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]
 
 
 def _plain(name: str) -> bytes:
-    kept = "".join(character for character in name if character.isprintable() and character not in "<>")
-    return kept.encode("utf-8", "replace").strip() or b"unknown"
+    printable = "".join(character for character in name if character.isprintable() and character not in "<>")
+    return printable.encode("utf-8", "replace").strip() or b"unknown"

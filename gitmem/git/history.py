@@ -102,9 +102,9 @@ class SafeGit(git.Git):
             output = output.decode("utf-8", "surrogateescape")
         return (0, output, "") if with_extended_output else output
 
-    def _shortened(self, found: re.Match[bytes]) -> bytes:
-        self.long_ids[found["known"].decode()] = found[0].decode()
-        return found["known"]
+    def _shortened(self, match: re.Match[bytes]) -> bytes:
+        self.long_ids[match["known"].decode()] = match[0].decode()
+        return match["known"]
 
 
 class StoreRepo(git.Repo):

@@ -57,23 +57,23 @@ def rebuild_index(git: Git) -> None:
 
 def read_entries(git: Git) -> dict[str, str]:
     """Return the object ids of all files in the index without conflicts, by path."""
-    found = {}
+    entries_read = {}
     for line in git.run("ls-files", "--stage", "-z", "--full-name").split(b"\0")[:-1]:
         meta, _, path = line.partition(b"\t")
         _, oid, stage = meta.split()
         if stage == b"0":
-            found[os.fsdecode(path)] = oid.decode()
-    return found
+            entries_read[os.fsdecode(path)] = oid.decode()
+    return entries_read
 
 
 def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
     """Set index entries to mode and object id, or remove them (None), whatever is on disk."""
     gone = [path for path, entry in entries.items() if entry is None]
-    kept = [(path, entry) for path, entry in entries.items() if entry is not None]
+    present = [(path, entry) for path, entry in entries.items() if entry is not None]
     if gone:
         _update(git, _REMOVE, b"".join(os.fsencode(path) + b"\0" for path in gone))
-    if kept:
-        lines = (f"{mode} {oid}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, oid) in kept)
+    if present:
+        lines = (f"{mode} {oid}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, oid) in present)
         _update(git, _SET, b"".join(lines))
 
 

@@ -19,8 +19,8 @@ def lock_in_the_way(stderr: str) -> str:
     """Return the lock file of this machine's repository that git found in its way, "" for another error."""
     said = "\n".join(line for line in stderr.splitlines() if not line.startswith("remote:"))
     for before, after, suffix in _LOCKED:
-        lock, found, _ = said.partition(before)[2].partition(after)
-        if found:
+        lock, quote, _ = said.partition(before)[2].partition(after)
+        if quote:
             return lock + suffix
     return ""
 

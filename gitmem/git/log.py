@@ -91,16 +91,16 @@ def log(
 
     def keep(commit: Commit) -> bool:
         return (
-            all(any(found.startswith(value) for found in commit.values(key)) for key, value in wanted.items())
+            all(any(recorded.startswith(value) for recorded in commit.values(key)) for key, value in wanted.items())
             and (since is None or commit.authored >= since)
             and (until is None or commit.authored <= until)
         )
 
     count = None if since or until else limit
-    found = read(count)
-    if limit is not None and len(found) == count and not all(map(keep, found)):
-        found = read(None)
-    return list(filter(keep, found))[:limit]
+    commits = read(count)
+    if limit is not None and len(commits) == count and not all(map(keep, commits)):
+        commits = read(None)
+    return list(filter(keep, commits))[:limit]
 
 
 def newest_with(git: Git, revision: str, key: str, values: Iterable[str]) -> list[Commit]:
@@ -164,29 +164,29 @@ class Fork(Value):
         return sum(not merge for merge in self.alone[side].values())
 
 
-def fork(git: Git, one: str, other: str) -> Fork:
+def fork(git: Git, first: str, second: str) -> Fork:
     """Return where two commits, given by full ids, fork; one process unless their histories cross."""
-    if one == other:
-        return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
+    if first == second:
+        return Fork((first, second), ({}, {}), (first,), frozenset((first,)), ())
     options = ("--left-right", "--boundary", "--date=raw", "--no-color", "-z", "--format=%m%x00" + "%x00".join(_FIELDS))
-    output = git.run("log", *options, "--end-of-options", f"{one}...{other}", "--", timeout=_SECONDS)
+    output = git.run("log", *options, "--end-of-options", f"{first}...{second}", "--", timeout=_SECONDS)
     fields, width = output.split(b"\0")[:-1], len(_FIELDS) + 1
     sides: dict[bytes, dict[str, bool]] = {b"<": {}, b">": {}, b"-": {}}
     tips = []
     for start in range(0, len(fields), width):
         mark, oid, parents = fields[start], fields[start + 1].decode(), fields[start + 2]
         sides[mark][oid] = b" " in parents
-        if oid in {one, other}:
+        if oid in {first, second}:
             tips.append(_commit(fields[start + 1 : start + width]))
     ours, theirs, edge = sides[b"<"], sides[b">"], sides[b"-"]
     bases: tuple[str, ...]
     if not (ours and theirs):  # one is an ancestor of the other
-        bases = (one,) if not ours else (other,)
+        bases = (first,) if not ours else (second,)
     elif len(edge) > 1:  # every best ancestor is at the edge, but not every one at the edge is best
-        bases = tuple(sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split()))
+        bases = tuple(sorted(git.run("merge-base", "--all", first, second, ok=(0, 1)).decode().split()))
     else:
         bases = tuple(edge)
-    return Fork((one, other), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
+    return Fork((first, second), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
 
 
 def additions(

@@ -69,10 +69,10 @@ class Objects:
 
     def infos(self, names: Sequence[str]) -> list[Info | None]:
         """Return id, kind and size of objects. Raises GitFailedError if an object is damaged."""
-        found: list[Info | None] = []
+        answers: list[Info | None] = []
         for start in range(0, len(names), _INFOS_AT_ONCE):
-            found += [info for info, _ in self._ask("info", names[start : start + _INFOS_AT_ONCE])]
-        return found
+            answers += [info for info, _ in self._ask("info", names[start : start + _INFOS_AT_ONCE])]
+        return answers
 
     def contents(self, names: Sequence[str], most: int | None = None) -> Iterator[bytes | None]:
         """Yield contents, a few at a time in memory; raises as `infos`, and TooLargeError beyond `most` bytes."""
@@ -232,8 +232,8 @@ def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str]
         return None
     roots = list(dict.fromkeys(root for _, root, _ in named))
     try:
-        found = _largest(objects, roots, exact=False)
-        return found if found is None or found <= limit else _largest(objects, roots, exact=True)
+        largest = _largest(objects, roots, exact=False)
+        return largest if largest is None or largest <= limit else _largest(objects, roots, exact=True)
     except TooLargeError:
         return None
 

@@ -54,8 +54,8 @@ def sizes(git: Git) -> Sizes:
 
 def loose_estimate(common_dir: str) -> int:
     """Estimate the number of loose objects from a few of their folders."""
-    found = sum(len(_names(os.path.join(common_dir, "objects", folder))) for folder in _SAMPLE)
-    return found * _FOLDERS // len(_SAMPLE)
+    objects = sum(len(_names(os.path.join(common_dir, "objects", folder))) for folder in _SAMPLE)
+    return objects * _FOLDERS // len(_SAMPLE)
 
 
 def pack_names(common_dir: str) -> list[str]:
@@ -157,8 +157,8 @@ def damages(git: Git, *, deep: bool) -> list[str]:
         git.run("fsck", *options, timeout=SECONDS)
     except GitFailedError as error:
         lines = f"{error.stdout}\n{error.stderr}".splitlines()
-        found = [line for line in lines if line and not line.startswith(("notice: ", "dangling ", "unreachable "))]
-        return found or [error.message]
+        problems = [line for line in lines if line and not line.startswith(("notice: ", "dangling ", "unreachable "))]
+        return problems or [error.message]
     return []
 
 

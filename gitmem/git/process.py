@@ -38,7 +38,7 @@ _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see th
 @cache
 def given(kind: str) -> dict[str, str]:
     """Return the rows of a kind of `data/git.tsv`; as environment variables, settings take 0.1 ms a process."""
-    return {name: value for one, name, value, _ in table("git.tsv") if one == kind}
+    return {name: value for section, name, value, _ in table("git.tsv") if section == kind}
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -56,11 +56,11 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     `user_config` keeps the user's and the system's configuration, and the variables for reaching a remote: for
     network operations.
     """
-    kept = (*given("kept"), *(given("remote") if user_config else ()))
+    passed_on = (*given("kept"), *(given("remote") if user_config else ()))
     clean = {}
     for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
-        if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
+        if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(passed_on)):
             continue
         clean[name] = value
     clean.update(given("variable"))
@@ -75,10 +75,10 @@ def find_git(environ: Mapping[str, str]) -> str:
 
     Relative entries of `PATH` and, on Windows, the current folder are skipped: a project could ship a `git` there.
     """
-    found = find_program("git", environ)
-    if found is None:
+    program = find_program("git", environ)
+    if program is None:
         raise GitmemError("There is no git on the PATH.", _INSTALL)
-    return found
+    return program
 
 
 class Git:

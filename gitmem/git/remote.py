@@ -50,7 +50,7 @@ class Quarantine:
 
     def adopt(self, refs: Mapping[str, str]) -> None:
         """Make what was fetched part of the repository, a `.keep` beside each pack, and point these refs to it."""
-        kept = []
+        adopted = []
         try:
             for folder, _, names in os.walk(self._objects):
                 target = os.path.join(self._common, "objects", os.path.relpath(folder, self._objects))
@@ -62,8 +62,8 @@ class Quarantine:
                         continue
                     os.makedirs(target, exist_ok=True)
                     if suffix == ".pack":
-                        kept.append(os.path.join(target, f"{stem}.keep"))
-                        with open(kept[-1], "wb") as file:
+                        adopted.append(os.path.join(target, f"{stem}.keep"))
+                        with open(adopted[-1], "wb") as file:
                             file.write(_KEEP)
                     os.rename(os.path.join(folder, name), path)
             moved = (
@@ -76,7 +76,7 @@ class Quarantine:
             if lines := "".join(moved):
                 self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
         finally:
-            for path in kept:
+            for path in adopted:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
 
@@ -182,9 +182,9 @@ class Connection(Value):
         with self._quarantine(known) as place:
             self._fetch(remote, place, f"+{ref}*:{OWN_REFS}/{_FETCHED}*")
             fetched = ((name.removeprefix(_FETCHED), oid) for name, oid in sorted(place.fetched().items()))
-            found = {end: oid for end, oid in fetched if ends.fullmatch(end)}
-            place.adopt({f"{into}{end}": oid for end, oid in found.items()})
-            return found
+            by_end = {end: oid for end, oid in fetched if ends.fullmatch(end)}
+            place.adopt({f"{into}{end}": oid for end, oid in by_end.items()})
+            return by_end
 
     def _quarantine(self, known: Iterable[str]) -> contextlib.AbstractContextManager[Quarantine]:
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
@@ -193,12 +193,12 @@ class Connection(Value):
     def _fetch(self, remote: Remote, place: Quarantine, *refs: str) -> bool:
         """Fetch refs into a quarantine; return whether a ref that was named is there. Raises as `fetch`."""
         git, url = self._git(remote.url), remote.url
-        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
+        options = ("-c", "fetch.unpackLimit=1") if self.own else ()
         depth = ("--depth=1",) if self.shallow else ()
         if self.shallow:
             place.cut_history()
         try:
-            self._run(git, url, *kept, *_FETCH, *depth, "--", url, *refs, env=place.variables)
+            self._run(git, url, *options, *_FETCH, *depth, "--", url, *refs, env=place.variables)
             if is_s3(url):  # git checks no objects that a program brings
                 place.check(git)
         except GitFailedError as error:
@@ -266,8 +266,8 @@ class Connection(Value):
             output = self._run(git, remote.push_url, "ls-remote", "--quiet", "--", remote.push_url, ref).decode()
         except GitFailedError as error:
             raise explain_push(error, remote) from error
-        found = (line.split("\t") for line in output.splitlines())
-        return next((oid for oid, name in found if name == ref), None)
+        rows = (line.split("\t") for line in output.splitlines())
+        return next((oid for oid, name in rows if name == ref), None)
 
     def _git(self, url: str) -> Git:
         """Return a git with the repository's objects and without its configuration, refs and hooks.

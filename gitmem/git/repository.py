@@ -172,16 +172,16 @@ class Repository:
         loose = read_text(path).strip() if ref != "HEAD" else ""  # which each work tree has for itself
         if is_object_id(loose) and loose.strip("0"):
             return loose
-        found = self.git.run(
+        answer = self.git.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ok=(0, 1, 128)
         )
-        if not found and os.path.isfile(path):
+        if not answer and os.path.isfile(path):
             log = os.path.join(self.layout.common_dir, "logs", ref)
             remedy = f"The second word of the last line of {log} is where it was, and belongs into {path}."
             if not os.path.isfile(log):
                 remedy = f"'git fsck --lost-found' there names commits; the id of the right one belongs into {path}."
             raise GitmemError(f"The branch {ref} of the store at {self.layout.work_tree} is damaged.", remedy)
-        return found.decode().strip() or None
+        return answer.decode().strip() or None
 
     def resolve(self, revision: str) -> str:
         """Return the commit a revision names (`HEAD~3`, a tag …), `HEAD` the memory's tip; raises NotFoundError."""
@@ -189,8 +189,8 @@ class Repository:
             if revision[:4] == "HEAD" and revision[4:5] in _TO_PARENTS and self.memory != self.head():
                 revision = self.memory + revision[4:]
             peeled = f"{revision}^{{commit}}"
-            found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
-            oid = found.decode().strip()
+            answer = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
+            oid = answer.decode().strip()
             if is_object_id(oid):  # not `^ID`, which excludes it
                 return oid
         raise NotFoundError(

@@ -71,8 +71,8 @@ def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[
     wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
-    found: dict[str, list[CommitChange]] = {}
-    commit, start, one = "", 0, dict[bytes, bytes]().setdefault
+    by_commit: dict[str, list[CommitChange]] = {}
+    commit, start, same = "", 0, dict[bytes, bytes]().setdefault
     oids = {b"0" * length: "" for length in (40, 64)}
     while start < len(output):  # each path, mode and id once in memory: of a long history they are much the same
         end = output.index(b"\0", start)
@@ -84,9 +84,9 @@ def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[
         path, start = output[start:end], end + 1
         old_mode, mode, old, new, _ = token[1:].split(b" ")
         before, after = (oids.get(oid) or oids.setdefault(oid, oid.decode()) for oid in (old, new))
-        change = CommitChange(one(path, path), one(old_mode, old_mode), one(mode, mode), before, after)
-        found.setdefault(commit, []).append(change)
-    return {oid: tuple(changes) for oid, changes in found.items()}
+        change = CommitChange(same(path, path), same(old_mode, old_mode), same(mode, mode), before, after)
+        by_commit.setdefault(commit, []).append(change)
+    return {oid: tuple(changes) for oid, changes in by_commit.items()}
 
 
 def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChange, bytes, bytes]]:
@@ -143,27 +143,27 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
 
 
 def rewrite(
-    git: Git, commits: Sequence[Written], found: Occurrences, cleaner: Cleaner, *, keep_pack: bool
+    git: Git, commits: Sequence[Written], occurrences: Occurrences, cleaner: Cleaner, *, keep_pack: bool
 ) -> dict[str, str]:
     """Rewrite commits; return the new id of each that changed. No ref points to them yet."""
-    changed = affected(commits, found)
+    changed = affected(commits, occurrences)
     new: dict[str, str] = {}
     if changed:
         with _Importer(git, keep_pack=keep_pack) as importer:
-            importer.write(found.blobs)
+            importer.write(occurrences.blobs)
             for commit in commits:
                 if commit.oid in changed:
-                    new[commit.oid] = importer.commit(commit, found, new, cleaner)
+                    new[commit.oid] = importer.commit(commit, occurrences, new, cleaner)
             importer.end()
     return new
 
 
-def affected(commits: Iterable[Written], found: Occurrences) -> dict[str, bool]:
+def affected(commits: Iterable[Written], occurrences: Occurrences) -> dict[str, bool]:
     """Return the commits that change, by id, each with whether it does so for its own sake: no ancestor changes."""
     changed: dict[str, bool] = {}
     for commit in commits:
         inherits = not changed.keys().isdisjoint(commit.parents)
-        if inherits or found.is_in(commit):
+        if inherits or occurrences.is_in(commit):
             changed[commit.oid] = not inherits
     return changed
 
@@ -173,8 +173,8 @@ class _Importer(Dialogue):
 
     def __init__(self, git: Git, *, keep_pack: bool) -> None:
         sync = ("-c", "core.fsync=committed", "-c", "core.fsyncMethod=fsync")
-        kept = ("-c", "fastimport.unpackLimit=1") if keep_pack else ()
-        super().__init__(git, *sync, *kept, "fast-import", "--quiet", "--done", "--date-format=raw-permissive")
+        options = ("-c", "fastimport.unpackLimit=1") if keep_pack else ()
+        super().__init__(git, *sync, *options, "fast-import", "--quiet", "--done", "--date-format=raw-permissive")
         self._marks: dict[str, bytes] = {}  # objects of an unfinished pack are known by marks only
 
     def end(self) -> None:
@@ -191,7 +191,7 @@ class _Importer(Dialogue):
         for oid, data in contents.items():
             self.send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
 
-    def commit(self, commit: Written, found: Occurrences, new: dict[str, str], cleaner: Cleaner) -> str:
+    def commit(self, commit: Written, occurrences: Occurrences, new: dict[str, str], cleaner: Cleaner) -> str:
         """Rewrite a commit on its rewritten parents; return its id."""
         head, _, message = commit.raw.partition(b"\n\n")
         lines = (line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" "))
@@ -211,13 +211,13 @@ class _Importer(Dialogue):
             parts.insert(0, b"reset %s\n" % _REF)
         for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
             parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
-        removed, kept = list[bytes](), list[bytes]()
+        removed, left = list[bytes](), list[bytes]()
         for change in commit.changes:
-            name = quote_path(os.fsdecode(found.paths.get(change.path, change.path)))
-            if not change.new or change.path in found.gone:
+            name = quote_path(os.fsdecode(occurrences.paths.get(change.path, change.path)))
+            if not change.new or change.path in occurrences.gone:
                 removed.append(b"D %s\n" % name)
             else:
-                kept.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
-        parts += removed + kept
+                left.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
+        parts += removed + left
         self.send(*parts, b"\nget-mark %s\n" % mark)
         return self.line().strip().decode()

@@ -61,10 +61,10 @@ def ask_git(environ: Mapping[str, str], folder: str) -> None:
     if folder in _agreed:
         return
     git = git_without_repository(environ, user_config=True)
-    given = {name: value for name, value in environ.items() if name.startswith("GIT_CONFIG_")}
-    given["GIT_CEILING_DIRECTORIES"] = os.path.dirname(folder)
+    settings = {name: value for name, value in environ.items() if name.startswith("GIT_CONFIG_")}
+    settings["GIT_CEILING_DIRECTORIES"] = os.path.dirname(folder)
     try:
-        git.run("-C", folder, "rev-parse", "--git-dir", env=given, timeout=_SECONDS)
+        git.run("-C", folder, "rev-parse", "--git-dir", env=settings, timeout=_SECONDS)
     except GitFailedError as error:
         line = next((line.strip() for line in error.stderr.splitlines() if _REMEDY in line), "")
         if line:
@@ -131,9 +131,9 @@ def is_copy(work_tree: str, git_dir: str) -> bool:
     return there is not None and _same(there, git_dir)
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, second)
     except OSError:
         return False
 
@@ -219,8 +219,8 @@ class Signatures:
     def unsigned(self, commit: str, known: Iterable[str], here: str | None = None) -> list[Unsigned]:
         """Return the newest commits beyond `known` that no good signature in their history or that of `here` covers."""
         without = [f"^{oid}" for oid in known]
-        found = self._log("%H %G?", [commit, *filter(None, [here]), *without])
-        signed = [f"^{line.split()[0]}" for line in found if line.endswith(f" {_GOOD}")]
+        rows = self._log("%H %G?", [commit, *filter(None, [here]), *without])
+        signed = [f"^{line.split()[0]}" for line in rows if line.endswith(f" {_GOOD}")]
         lines = self._log("%H%x09%an%x09%s", [commit, *without, *signed])
         return [Unsigned(*line.split("\t", 2)) for line in lines]
 

@@ -168,7 +168,7 @@ class WorkTree:
                         replaced.append((item.path, _keep(folder, name, waiting), was, ours))
                     waiting.move(item.temporary, folder, name)
             self._seen.pop(item.path, None)
-        left += [path for path, kept, *looks in replaced if kept is not None and self._put_back(path, kept, *looks)]
+        left += [path for path, copy, *looks in replaced if copy is not None and self._put_back(path, copy, *looks)]
         return left
 
     def discard(self, staged: Iterable[Staged]) -> None:
@@ -193,8 +193,8 @@ class WorkTree:
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder of the work tree, unsorted; [] if it is missing."""
         try:
-            with enter(self.root, split(folder) if folder else []) as found:
-                return found.names()
+            with enter(self.root, split(folder) if folder else []) as handle:
+                return handle.names()
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -252,21 +252,21 @@ class WorkTree:
             except (OSError, RefusedError):
                 return
 
-    def _put_back(self, path: str, kept: str, was: tuple[int, ...], ours: tuple[int, ...]) -> bool:
+    def _put_back(self, path: str, copy: str, was: tuple[int, ...], ours: tuple[int, ...]) -> bool:
         """Restore a replaced file if it changed during the replacement, else remove its second name.
 
         If the new file, which was `ours`, is edited by now as well, the old one is put beside it.
         """
         *folders, name = split(path)
         with contextlib.suppress(OSError, RefusedError), self._open_temporary() as waiting:
-            if _look(waiting.status(kept))[:_CHANGE] == was[:_CHANGE]:
-                waiting.unlink(kept)
+            if _look(waiting.status(copy))[:_CHANGE] == was[:_CHANGE]:
+                waiting.unlink(copy)
                 return False
             with enter(self.root, folders) as folder:
                 if _look(self._status(folders, name))[:_CHANGE] not in {(), ours[:_CHANGE]}:
                     stem, suffix = os.path.splitext(name)
-                    name = f"{stem}.edited-{kept.rpartition('-')[2]}{suffix}"
-                waiting.move(kept, folder, name)
+                    name = f"{stem}.edited-{copy.rpartition('-')[2]}{suffix}"
+                waiting.move(copy, folder, name)
             return True
         return False
 
@@ -311,12 +311,12 @@ def _look(status: os.stat_result | None) -> tuple[int, ...]:
 
 def _keep(folder: Folder, name: str, waiting: Folder) -> str | None:
     """Link a file that is about to be replaced into the temporary folder."""
-    kept = f"{os.getpid()}-{os.urandom(6).hex()}"
+    copy = f"{os.getpid()}-{os.urandom(6).hex()}"
     try:
-        folder.link(name, waiting, kept)
+        folder.link(name, waiting, copy)
     except OSError:  # no hard links here
         return None
-    return kept
+    return copy
 
 
 def _give_mode(descriptor: int, replaced: os.stat_result | None, *, executable: bool) -> None:

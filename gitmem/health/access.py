@@ -25,7 +25,7 @@ def check_access(store: Store) -> Iterator[Finding]:
     if not closed and shutil.disk_usage(store.root).free < _LEAST_FREE:
         message, remedy = f"The disk of {store.root} is full.", "Make room, or nothing can be saved."
         closed = [store.root]
-    yield judged(Finding(ACCESS, Level.PROBLEM, message, remedy), "The store can be written.", found=closed)
+    yield judged(Finding(ACCESS, Level.PROBLEM, message, remedy), "The store can be written.", is_broken=closed)
     if store.context.environ.get("GITMEM_HOOKS") == "off":
         message = "GITMEM_HOOKS=off is set here: the hooks of an agent that is started so record nothing."
         yield Finding(ACCESS, Level.WARNING, message, "Unset it, then start your agent anew.")

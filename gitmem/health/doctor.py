@@ -65,7 +65,7 @@ def check_branch(store: Store) -> Iterator[Finding]:
     problem = Finding(
         "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
     )
-    yield judged(problem, f"On the branch {name}, at {(tip or '')[:10]}.", found=tip is None)
+    yield judged(problem, f"On the branch {name}, at {(tip or '')[:10]}.", is_broken=tip is None)
 
 
 def check_trusted(store: Store) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def check_config(store: Store) -> Iterator[Finding]:
     config, message = store.config, "Some settings are invalid and not used."
     remedy = "Correct the file; 'gitmem config' lists the settings in force."
     problem = Finding("settings", Level.PROBLEM, message, remedy, config.problems)
-    yield judged(problem, "All settings are valid.", found=config.problems)
+    yield judged(problem, "All settings are valid.", is_broken=config.problems)
     details = tuple(
         f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
         for item in config.untrusted
@@ -130,7 +130,7 @@ def check_log(store: Store) -> Iterator[Finding]:
     message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
     remedy = f"All failures, with tracebacks: {journal.path} (delete it to dismiss them)"
     problem = Finding("log", Level.WARNING, message, remedy, details)
-    yield judged(problem, "Nothing failed in the last seven days.", found=recent)
+    yield judged(problem, "Nothing failed in the last seven days.", is_broken=recent)
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
@@ -191,7 +191,7 @@ def check_changes(store: Store) -> Iterator[Finding]:
     message = f"{count(len(waiting), 'fact')} of yours changed by others."
     details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
     problem = Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
-    yield judged(problem, "Nobody changed your rules, preferences and decisions.", found=waiting)
+    yield judged(problem, "Nobody changed your rules, preferences and decisions.", is_broken=waiting)
 
 
 def check_readable(store: Store) -> Iterator[Finding]:
@@ -242,7 +242,7 @@ def check_format(store: Store) -> Iterator[Finding]:
     version = format_version(store.read(FORMAT) or b"")
     message = f"{FORMAT} is missing or names no version; {FORMAT_VERSION} is assumed."
     problem = Finding("format", Level.WARNING, message, "'gitmem init' writes it where it is missing.")
-    yield judged(problem, f"Format version {version}.", found=version is None)
+    yield judged(problem, f"Format version {version}.", is_broken=version is None)
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
@@ -321,7 +321,7 @@ def check_identity(store: Store) -> Iterator[Finding]:
     message = f"Git does not know your name; the author of commits is {who.name}."
     remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
     problem = Finding("identity", Level.NOTE, message, remedy)
-    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
+    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", is_broken=who == GITMEM)
 
 
 def check_clocks(store: Store) -> Iterator[Finding]:
@@ -335,7 +335,7 @@ def check_clocks(store: Store) -> Iterator[Finding]:
     message = f"{count(len(ahead), 'fact')} dated after the present: the clock of a machine was ahead."
     remedy = "Set that clock right. What is saved after such a fact counts as the later word all the same."
     problem = Finding("clocks", Level.WARNING, message, remedy, details)
-    yield judged(problem, "No fact is dated after the present.", found=ahead)
+    yield judged(problem, "No fact is dated after the present.", is_broken=ahead)
 
 
 def _on_machine(origin: Origin | None) -> str:

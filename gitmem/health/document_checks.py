@@ -83,7 +83,7 @@ def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
 def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
     """Return the problem with its places, or that all is `fine`."""
     problem = problem._replace(details=tuple(words for _, words in found))
-    return Checked(judged(problem, fine, found=found), tuple(found))
+    return Checked(judged(problem, fine, is_broken=found), tuple(found))
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
@@ -305,7 +305,7 @@ def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
     message = "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
     remedy = f"If they are not yours, remove {ATTRIBUTES}; 'gitmem init' writes gitmem's own."
     problem = Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
-    return judged(problem, "No attributes but those that keep bytes as they are.", found=lines)
+    return judged(problem, "No attributes but those that keep bytes as they are.", is_broken=lines)
 
 
 def _acting(text: str) -> Iterator[tuple[int, str]]:

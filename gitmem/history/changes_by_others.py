@@ -79,8 +79,8 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         for file in _files_of(store, store.tip or "", change.id):  # one file a fact is left
             if file.path != change.path and content is not None:
                 own = parse_fact(transaction.read(file.path) or b"", file.path)
-                kept = render_fact(own._replace(updated=transaction.now)) if own else old
-                changes |= {file.path: None} if accept else {change.path: None, file.path: kept}
+                restored = render_fact(own._replace(updated=transaction.now)) if own else old
+                changes |= {file.path: None} if accept else {change.path: None, file.path: restored}
         return transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="review")
@@ -116,8 +116,8 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
             change = change._replace(old=twins[0].oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         left.pop(match["id"], None)
-        if found := _waits(store, people, change, commits, waiting.get(match["id"])):
-            left[match["id"]] = found
+        if waits := _waits(store, people, change, commits, waiting.get(match["id"])):
+            left[match["id"]] = waits
     return left
 
 
@@ -183,7 +183,7 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
     if len(bases) != 1:
         return False
     with store.repository.reading() as objects:
-        made, *versions = objects.contents([f"{one}:{path}" for one in (commit.oid, *bases, *commit.parents)])
+        made, *versions = objects.contents([f"{oid}:{path}" for oid in (commit.oid, *bases, *commit.parents)])
     return merge(path, versions[0], versions[1], versions[2]).data == made
 
 
@@ -196,7 +196,7 @@ def _source(store: Store, repair: Commit, identifier: str, path: str) -> Commit:
     now, before = (_line(store, commit, identifier) for commit in (repair.oid, repair.parents[0]))
     followed = [path] if now != before else [MEMORY]  # the line follows the file, or the file the line
     for commit in log(store.repository.git, f"{repair.oid}^", paths=followed, limit=_MAX_SOURCES):
-        lines = {_line(store, one, identifier) for one in (commit.oid, *commit.parents[:1])}
+        lines = {_line(store, oid, identifier) for oid in (commit.oid, *commit.parents[:1])}
         if followed == [path] or len(lines) > 1:
             return commit
     return repair

@@ -81,7 +81,7 @@ def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
     output = store.repository.git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
     fields = output.decode("utf-8", "replace").split("\0")
     cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
-    found = []
+    commits = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
         oid, name, email, text = fields[place : place + len(_FIELDS)]
         trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
@@ -99,8 +99,8 @@ def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
             is_foreign=not store.is_user(name, email),
             is_users_own=store.is_user(name, email, gitmem=False),
         )
-        found.append(commit)
-    return found
+        commits.append(commit)
+    return commits
 
 
 def brought(
@@ -113,15 +113,15 @@ def brought(
     """
     end = time.monotonic() + seconds
     commits = _commits(store, revisions, seconds)
-    foreign = {one.oid for one in commits if one.is_foreign}
+    foreign = {commit.oid for commit in commits if commit.is_foreign}
     # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
-    read = foreign | {one.oid for one in commits if one.is_by_git and not one.ids}
+    read = foreign | {commit.oid for commit in commits if commit.is_by_git and not commit.ids}
     unnamed: set[str] = set()
     if has_others or foreign:  # what is not known to be the user's is not theirs then
-        read.update(one.oid for one in commits)
-        unnamed = {one.oid for one in commits if one.is_by_git or not (one.ids or one.op in _COMPOSES)}
-    teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_users_own}
-    composing = {one.oid: one.archive for one in commits if one.op in _COMPOSES and not one.is_foreign}
+        read.update(commit.oid for commit in commits)
+        unnamed = {commit.oid for commit in commits if commit.is_by_git or not (commit.ids or commit.op in _COMPOSES)}
+    teaching = {commit.oid for commit in commits if commit.op not in _TEACHES_NOTHING or not commit.is_users_own}
+    composing = {commit.oid: commit.archive for commit in commits if commit.op in _COMPOSES and not commit.is_foreign}
     changed = _changed(store, read, foreign, unnamed | foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
@@ -129,7 +129,7 @@ def brought(
         if commit.is_foreign:
             yield FOREIGN, commit.origin, ()
         files = changed.get(commit.oid, ())
-        named = [one for one in commit.ids if CHANGED + one not in files]  # a commit did not bring what it changed
+        named = [key for key in commit.ids if CHANGED + key not in files]  # a commit did not bring what it changed
         for identifier in dict.fromkeys((*files, *named, *claimed.get(commit.oid, ()))):
             yield identifier, commit.origin, ()
         made, sources = composed.get(commit.oid, ((), ()))
@@ -162,7 +162,7 @@ def _changed(
     The entries that a commit added are read where it is one `of_entries`.
     An entry that only moved to another file is not changed. A merge changes what differs from all its parents.
     """
-    found: dict[str, list[str]] = {}
+    by_commit: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
 
         def parts(oids: Iterable[str]) -> set[str]:
@@ -170,38 +170,38 @@ def _changed(
             return {part for text in texts for part in f"\n{text}".split(_HEAD)}
 
         def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
-            found = (entry.entry for part in of for entry in find_entries(_HEAD + part))
-            return {(entry.id, entry.label, entry.text) for entry in found}
+            entries_in = (entry.entry for part in of for entry in find_entries(_HEAD + part))
+            return {(entry.id, entry.label, entry.text) for entry in entries_in}
 
         for oid, files in _files(store, commits, "combined", end).items():
-            found[oid] = [named for one in files if one.letter == "A" and (named := identifier_of(one.path))]
+            by_commit[oid] = [named for file in files if file.letter == "A" and (named := identifier_of(file.path))]
             if oid not in of_entries:
                 continue
             logs = [file for file in files if file.is_file and file.path.startswith(_OF_ENTRIES)]
             was, is_now = parts(blob for log in logs for blob in log.before), parts(log.after for log in logs)
             old = entries(was - is_now)
-            known = {one[0] for one in old}
-            new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
+            known = {entry[0] for entry in old}
+            new = {entry[0]: entry[0] in known for entry in entries(is_now - was) - old}
             if oid not in foreign:
-                found[oid] += [one for one, is_known in new.items() if not is_known]
+                by_commit[oid] += [key for key, is_known in new.items() if not is_known]
                 continue
-            changed = [CHANGED + named for one in files if one.letter == "M" and (named := identifier_of(one.path))]
-            changed += [AGAIN + named for named in found[oid]]
-            changed += [(CHANGED if is_known else AGAIN) + one for one, is_known in new.items()]
-            found[oid] = changed + [one for one, is_known in new.items() if not is_known] + found[oid]
+            changed = [CHANGED + named for file in files if file.letter == "M" and (named := identifier_of(file.path))]
+            changed += [AGAIN + named for named in by_commit[oid]]
+            changed += [(CHANGED if is_known else AGAIN) + key for key, is_known in new.items()]
+            by_commit[oid] = changed + [key for key, is_known in new.items() if not is_known] + by_commit[oid]
             gone = _other_lines(was - is_now)
             for file in logs:
                 key, is_new = key_of(file.path), file.letter == "A" and file.path != MEMORY
                 if not identifier_of(file.path) and (lines := _other_lines(parts([file.after]) - was) - gone):
-                    found[oid].append(key if is_new else CHANGED + key)
+                    by_commit[oid].append(key if is_new else CHANGED + key)
                     # A line is a fact's also where it is no entry (`gitmem.facts.lines`).
-                    found[oid] += [AGAIN + one for line in lines for one in _MENTIONED.findall(line)]
-    return found
+                    by_commit[oid] += [AGAIN + key for line in lines for key in _MENTIONED.findall(line)]
+    return by_commit
 
 
 def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
     """Return by commit the files it composed, and the ids and paths of their sources."""
-    found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
+    by_commit: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
     with store.repository.reading() as objects:
         for oid, files in _files(store, commits, "first-parent", end).items():
             archive = commits[oid]
@@ -212,13 +212,13 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
             texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
             ids = [entry.entry.id for text in texts for entry in find_entries(text)]
             paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
-            found[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", CHANGED, MADE))]
-    return found
+            by_commit[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", CHANGED, MADE))]
+    return by_commit
 
 
 def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
     """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
-    found: dict[str, list[str]] = {}
+    by_commit: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
 
         def claims_in(oids: Iterable[str]) -> set[str]:
@@ -229,8 +229,8 @@ def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             bugs = [file for file in files if file.path.startswith(BUGS)]
             new = claims_in(bug.after for bug in bugs) - claims_in(blob for bug in bugs for blob in bug.before)
             counts = (key_of(file.path) for file in files if file not in bugs)
-            found[oid] = [*sorted(new), *map(counts_id, counts)]
-    return found
+            by_commit[oid] = [*sorted(new), *map(counts_id, counts)]
+    return by_commit
 
 
 def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
@@ -266,7 +266,7 @@ def _files(store: Store, commits: Collection[str], merges: str, end: float, *pat
         stdin="".join(f"{oid}\n" for oid in commits).encode(),
         timeout=max(end - time.monotonic(), 0),
     )
-    found: dict[str, list[_File]] = {}
+    by_field: dict[str, list[_File]] = {}
     fields = (field.strip("\n") for field in output.decode("utf-8", "replace").split("\0"))
     files: list[_File] = []
     for field in fields:
@@ -276,5 +276,5 @@ def _files(store: Store, commits: Collection[str], merges: str, end: float, *pat
             is_file = not {"120000", "160000"}.intersection(objects)
             files.append(_File(next(fields), objects[len(objects) // 2 : -1], objects[-1], letter, is_file))
         elif field:
-            files = found[field] = []
-    return found
+            files = by_field[field] = []
+    return by_field

@@ -52,8 +52,8 @@ def export(store: Store, since: str = "") -> Iterator[str]:
         touched: dict[str, None] = {}
         if known:
             before = read_tree(git, since)
-            for tree, other in ((before, after), (after, before)):
-                differing = {path: one for path, one in tree.items() if other.get(path) != one}
+            for tree, counterpart in ((before, after), (after, before)):
+                differing = {path: oid for path, oid in tree.items() if counterpart.get(path) != oid}
                 touched |= dict.fromkeys(str(record["id"]) for record in _records(objects, differing))
         own = os.path.realpath(store.root) == os.path.realpath(user_store(store.context.home))
         layer = "private" if store.is_private else "own" if own else "team"
@@ -66,7 +66,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
             if not known or identifier in touched:
                 origin = people.origin(identifier)
                 yield _line({**record, "author": origin.author if origin else "", "layer": layer})
-    yield from (_line({"id": one, "deleted": True}) for one in touched if one not in seen)
+    yield from (_line({"id": path, "deleted": True}) for path in touched if path not in seen)
 
 
 def _line(record: Record) -> str:
@@ -92,28 +92,28 @@ def _records(objects: Objects, tree: Mapping[str, tuple[str, str]]) -> Iterator[
 def _document(path: str, data: bytes) -> Record:
     """Return the record of a fact, an episode, a pattern, a concept or another document."""
     document = Document.parse(data)
-    given = document.metadata
-    origin = given.get("origin")
-    text = without_links(document.body).strip() or as_text(given.get("description"))
-    session = as_text(given.get("session")) or (as_text(origin.get("session")) if isinstance(origin, dict) else "")
+    header = document.metadata
+    origin = header.get("origin")
+    text = without_links(document.body).strip() or as_text(header.get("description"))
+    session = as_text(header.get("session")) or (as_text(origin.get("session")) if isinstance(origin, dict) else "")
     return {
-        "id": as_text(given.get("id")) or path,
-        "kind": as_text(given.get("kind")) or path.split("/", maxsplit=1)[0],
+        "id": as_text(header.get("id")) or path,
+        "kind": as_text(header.get("kind")) or path.split("/", maxsplit=1)[0],
         "text": text.replace("\0", "\N{REPLACEMENT CHARACTER}"),
-        "date": as_text(given.get("updated")) or as_text(given.get("created")),
-        "status": as_text(given.get("status")),
+        "date": as_text(header.get("updated")) or as_text(header.get("created")),
+        "status": as_text(header.get("status")),
         "session": session,
-        "branch": as_text(given.get("branch")),
-        "tags": [*as_texts(given.get("keywords")), *map("in/{}".format, as_texts(given.get("scope")))],
-        "files": [*as_texts(given.get("files"))],
+        "branch": as_text(header.get("branch")),
+        "tags": [*as_texts(header.get("keywords")), *map("in/{}".format, as_texts(header.get("scope")))],
+        "files": [*as_texts(header.get("files"))],
         "path": path,
     }
 
 
 def _entries(path: str, data: bytes) -> Iterator[Record]:
     day = _DAY.search(path)
-    for found in find_entries(data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")):
-        entry = found.entry
+    for place in find_entries(data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")):
+        entry = place.entry
         yield {
             "id": entry.id,
             "kind": entry.label.lower().replace(" ", "_"),

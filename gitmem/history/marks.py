@@ -78,9 +78,9 @@ def _with_changes(store: Store, marks: Marks) -> Marks:
     """Return marks that also say what others changed of the user's facts, and who wrote what stands beside one."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
     people = People(store)
-    beside = {one for status in marks.statuses.values() for one in (*status.disputes, status.successor) if one}
-    authors = {one: by for one in beside if (by := people.whose(one))}
-    return marks._replace(changes={one: str(change) for one, change in waiting.items()}, authors=authors)
+    beside = {key for status in marks.statuses.values() for key in (*status.disputes, status.successor) if key}
+    authors = {key: by for key in beside if (by := people.whose(key))}
+    return marks._replace(changes={key: str(change) for key, change in waiting.items()}, authors=authors)
 
 
 _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
@@ -123,9 +123,9 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
         from gitmem.project.places import places_of
 
         people = People(store)
-        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.git_timeout)
-        for one, place in found.items():
-            places[one] = place if place.ground is Ground.STALE else place._replace(author=people.other(one))
+        in_code = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.git_timeout)
+        for key, place in in_code.items():
+            places[key] = place if place.ground is Ground.STALE else place._replace(author=people.other(key))
     for fact in standing:
         if fact.scope and not do_meet(fact.scope, (store.here,)):
             places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)

@@ -96,7 +96,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     if lines and not 1 <= first <= last <= len(texts):
         wanted = f"line {first}" if first == last else f"lines {first}-{last}"
         raise NotFoundError(f"{path} has no {wanted}: it has {len(texts)}.", "Lines count from 1.")
-    entries = [(number, found) for number, found in _numbered(text) if number <= last]
+    entries = [(number, line) for number, line in _numbered(text) if number <= last]
     # Extend a range that begins inside an entry to the entry's first line.
     begin = max((number for number, _ in entries if number < first), default=first)
     tip = store.repository.resolve(HEAD)
@@ -220,17 +220,17 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
     oid = resolve(store, revision)
     if not store.repository.is_ancestor(oid, tip):
         raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
-    found = record(log(store.repository.git, oid, limit=1)[0])
-    if not found.parents:
+    commit = record(log(store.repository.git, oid, limit=1)[0])
+    if not commit.parents:
         raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.", _FIRST)
-    if found.op == Op.PURGE:
+    if commit.op == Op.PURGE:
         raise GitmemError(
             f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",
             "Its record has to stay, so that other machines follow.",
         )
-    if len(found.parents) > 1:
-        raise _merge_error(store, tip, found)
-    return found
+    if len(commit.parents) > 1:
+        raise _merge_error(store, tip, commit)
+    return commit
 
 
 def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
@@ -298,11 +298,11 @@ def undone_commits(git: Git, revision: str) -> dict[str, str]:
     with Objects(git) if short else contextlib.nullcontext() as objects:
         infos = objects.infos([f"{name}^{{commit}}" for name in short]) if objects else []
     full = {name: info.oid for name, info in zip(short, infos, strict=True) if info is not None}
-    found: dict[str, str] = {}
+    undone: dict[str, str] = {}
     for oid, names in named.items():  # children before their parents
-        for name in names if oid not in found else ():
-            found.setdefault(full.get(name, name), oid)
-    return found
+        for name in names if oid not in undone else ():
+            undone.setdefault(full.get(name, name), oid)
+    return undone
 
 
 def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:

@@ -89,21 +89,21 @@ def keep_days(store: Store) -> None:
     tip, folder = store.tip, os.path.join(store.private, FOLDER)
     if tip is None:
         return
-    names = {one.name for one in kept_days(store.private, None)}
+    names = {day.name for day in kept_days(store.private, None)}
     done, _, count = read_text(os.path.join(folder, _DONE)).strip().partition(" ")
     if is_object_id(done) and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
         if done != tip:
             replace_file(os.path.join(folder, _DONE), f"{tip} {count}".encode())
         return
     wanted = _wanted(store, tip)
-    for name in names - {one.name for one in wanted}:
+    for name in names - {day.name for day in wanted}:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))
     undone = _undone_entries(store, tip) if wanted else frozenset()
     for day, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
-        kept = _without(data, undone)
-        if day.name not in names or read_regular(os.path.join(folder, day.name), len(kept) + 1) != kept:
-            replace_file(os.path.join(folder, day.name), kept)
+        rest = _without(data, undone)
+        if day.name not in names or read_regular(os.path.join(folder, day.name), len(rest) + 1) != rest:
+            replace_file(os.path.join(folder, day.name), rest)
     replace_file(os.path.join(folder, _DONE), f"{tip} {len(wanted)}".encode())
 
 
@@ -153,16 +153,16 @@ def _newest(store: Store, days: Mapping[KeptDay, str]) -> dict[KeptDay, str]:
     """Return the days of the newest weeks that fit into `MOST_BYTES`; a week is kept as a whole."""
     sizes = dict(zip(days, store.repository.sizes([*days.values()]), strict=True)) if days else {}
     weeks: dict[str, list[KeptDay]] = {}
-    for day in sorted(days, key=lambda one: one.name, reverse=True):
+    for day in sorted(days, key=lambda day: day.name, reverse=True):
         weeks.setdefault(week_name(day.day), []).append(day)
-    kept: dict[KeptDay, str] = {}
+    chosen: dict[KeptDay, str] = {}
     room = MOST_BYTES
     for week in weeks.values():
         room -= sum(sizes[day] for day in week)
         if room < 0:
             break
-        kept |= {day: days[day] for day in week}
-    return kept
+        chosen |= {day: days[day] for day in week}
+    return chosen
 
 
 def _undone_entries(store: Store, tip: str) -> frozenset[str]:

@@ -36,7 +36,7 @@ class FileChange(Value):
 
 def ids_in(texts: Iterable[bytes | None]) -> set[str]:
     """Return the ids of all entries in these files."""
-    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
+    return {identifier for text in texts if text for identifier in entry_ids(Document.parse(text).body)}
 
 
 def introduced(changes: Collection[FileChange]) -> set[str]:
@@ -125,11 +125,11 @@ def _place(change: FileChange, current: Mapping[str, bytes | None]) -> str:
 
 def _unrotated(changes: Sequence[FileChange], current: Mapping[str, bytes | None], archive: str) -> bytes | None:
     """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
-    kept = next(change.after for change in changes if change.path == MEMORY)
+    memory = next(change.after for change in changes if change.path == MEMORY)
     whole, now = current[archive], current[MEMORY]
-    if whole is None or kept is None or now is None:
+    if whole is None or memory is None or now is None:
         return now if whole is None else whole
-    return carry_over(MEMORY, kept, now, whole)
+    return carry_over(MEMORY, memory, now, whole)
 
 
 def _undone(change: FileChange, current: bytes | None) -> bytes | None:

@@ -65,16 +65,16 @@ def _day(now: datetime, ago: int) -> DateSpan:
     return _span(start, _DAY, now)
 
 
-def _iso(found: re.Match[str], now: datetime) -> DateSpan:
+def _iso(match: re.Match[str], now: datetime) -> DateSpan:
     try:
-        start = datetime.fromisoformat(f"{found['date']}T{found['time'] or '00:00'}{(found['seconds'] or '')[:3]}")
-        length = _DAY if not found["time"] else _SECOND if found["seconds"] else _MINUTE
-        if found["zone"]:
-            zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo
+        start = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{(match['seconds'] or '')[:3]}")
+        length = _DAY if not match["time"] else _SECOND if match["seconds"] else _MINUTE
+        if match["zone"]:
+            zone = datetime.strptime(match["zone"].upper(), "%z").tzinfo
             return DateSpan(start.replace(tzinfo=zone), (start + (length - _SECOND)).replace(tzinfo=zone))
         return _span(start, length, now)
     except (ValueError, OverflowError):
-        raise ValueError(f"there is no such time as {found[0]}") from None
+        raise ValueError(f"there is no such time as {match[0]}") from None
 
 
 def _span(start: datetime, length: timedelta, now: datetime) -> DateSpan:
@@ -172,7 +172,7 @@ def _at(store: Store, span: DateSpan, text: str) -> str:
     commit = repo.newest_until(tip, span.last)
     if commit is None or not store.repository.files(commit):
         imported = log(repo, tip, until=span.last)
-        commit = max(imported, key=lambda one: one.authored).oid if imported else None
+        commit = max(imported, key=lambda commit: commit.authored).oid if imported else None
     if commit is None or not store.repository.files(commit):
         raise NotFoundError(f"The store was still empty at {text!r}.", "'gitmem log -n 0' lists all of history.")
     return commit
@@ -276,10 +276,10 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
     return Difference(old, new, changes, repository.history.diff_of(old, new, *paths, brief=brief))
 
 
-def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
+def changed_lines(store: Store, commits: Collection[CommitRecord]) -> dict[str, str]:
     """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
-    by_commit = store.repository.history.statistics([record.commit for record in found])
-    return {record.commit: by_commit.get(record.commit, "") for record in found}
+    by_commit = store.repository.history.statistics([record.commit for record in commits])
+    return {record.commit: by_commit.get(record.commit, "") for record in commits}
 
 
 def edits_by_hand(store: Store, path: str | None = None) -> bytes:

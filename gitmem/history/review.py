@@ -60,13 +60,13 @@ def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
 
 def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:
     """Return these documents without contradictions of facts, which are no two versions of a document."""
-    found = []
+    review = []
     for item in items:
         facts = _contradicted(item.places, item.path)
         places = tuple(place for place in item.places if place not in facts)
         if places or not item.places:
-            found.append(ToReview(item.path, places))
-    return found
+            review.append(ToReview(item.path, places))
+    return review
 
 
 def _contradicted(places: Sequence[str], path: str) -> list[str]:
@@ -160,11 +160,13 @@ def sides_of(store: Store, path: str) -> Sides:
     output = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)
     for merge in output.decode().split()[:_MERGES]:
         first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
-        held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
-        if held[0] - (held[1] & held[2]):
-            logs = (log(git, f"{other}..{own}") for own, other in ((first, second), (second, first)))
+        places = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
+        if places[0] - (places[1] & places[2]):
+            logs = (log(git, f"{rival}..{own}") for own, rival in ((first, second), (second, first)))
             machines = [
-                tuple(sorted({one.value(Trailer.MACHINE) or one.author for one in some if not _is_merge(one)}))
+                tuple(
+                    sorted({commit.value(Trailer.MACHINE) or commit.author for commit in some if not _is_merge(commit)})
+                )
                 for some in logs
             ]
             if _is_own_second(store, first, second, machines):
@@ -200,8 +202,8 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
         return without_mark(now)
     read = store.repository.read
     merged = read(sides.merge, path) or b""
-    chosen, other = (sides.ours, sides.theirs) if take is Take.OURS else (sides.theirs, sides.ours)
-    versions, places = (read(chosen, path) or b"", read(other, path) or b""), _places(now, path)
+    chosen, rejected = (sides.ours, sides.theirs) if take is Take.OURS else (sides.theirs, sides.ours)
+    versions, places = (read(chosen, path) or b"", read(rejected, path) or b""), _places(now, path)
     result = taken(merged, *versions, places)
     if now == merged:
         return result
@@ -223,7 +225,7 @@ def _choose_file(
     store: Store, transaction: Transaction, beside: str, take: Take, sides: Sides | None
 ) -> dict[str, bytes | None]:
     """Return the changes of files that resolve a second version in a file of its own."""
-    other = transaction.read(beside) or b""
+    theirs = transaction.read(beside) or b""
     path = original(beside)
     if take is Take.EDIT:
         return {beside: None}
@@ -231,7 +233,7 @@ def _choose_file(
         number, suffix = 2, os.path.splitext(path)[1]
         while transaction.read(second := f"{path.removesuffix(suffix)}-{number}{suffix}") is not None:
             number += 1
-        return {second: other, beside: None}
+        return {second: theirs, beside: None}
     mine = store.repository.read(sides.ours if take is Take.OURS else sides.theirs, path)
     keeps_other = mine is not None and beside_path(path, mine) == beside
-    return {beside: None, **({path: other} if keeps_other else {})}
+    return {beside: None, **({path: theirs} if keeps_other else {})}

@@ -40,16 +40,16 @@ class SessionSummary(Value):
 
 def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
     """Return sessions that were not all undone, newest first; `every` are all commits, where one has them."""
-    every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
+    every, by_session = records(store) if every is None else every, dict[str, list[CommitRecord]]()
     for commit in every:
         if commit.session:
-            found.setdefault(commit.session, []).append(commit)
+            by_session.setdefault(commit.session, []).append(commit)
     is_any_undone = any(commit.op == Op.UNDO for commit in every)
     undone = undone_commits(store.repository.git, store.repository.memory) if is_any_undone else {}
     files = session_files(store)
     listed = [
         _session(identifier, commits[::-1], files)
-        for identifier, commits in found.items()
+        for identifier, commits in by_session.items()
         if any(commit.commit not in undone for commit in commits)
     ]
     return sorted(listed, key=lambda session: session.last, reverse=True)
@@ -59,7 +59,9 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
     """Return the session with this id, or the only one whose id begins so; else raise NotFoundError."""
     every = {session.id: session for session in sessions(store)}
     return every[
-        find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
+        find_named(
+            prefix.removeprefix("#"), ((name, name) for name in every), "session", "'gitmem sessions' lists them."
+        )
     ]
 
 
@@ -70,9 +72,9 @@ def named_session(store: Store, prefix: str | None) -> str:
     """
     begins = (prefix or "").removeprefix("#")
     every = {record.session for record in records(store) if record.session} if begins else set()
-    if not any(one.startswith(begins) for one in every):
+    if not any(name.startswith(begins) for name in every):
         return prefix or ""
-    return find_named(begins, ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
+    return find_named(begins, ((name, name) for name in every), "session", "'gitmem sessions' lists them.")
 
 
 def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
@@ -102,9 +104,9 @@ def short_names(listed: Sequence[str]) -> dict[str, str]:
     """Return the beginning of each session's id that names it alone: eight characters, more where others begin so."""
     ordered = sorted({*listed})
     lengths = dict.fromkeys(ordered, _SHORTEST)
-    for one, following in pairwise(ordered):
-        same = len([*takewhile(bool, map(operator.eq, one, following))])
-        lengths |= {name: max(lengths[name], same + 1) for name in (one, following)}
+    for current, following in pairwise(ordered):
+        same = len([*takewhile(bool, map(operator.eq, current, following))])
+        lengths |= {name: max(lengths[name], same + 1) for name in (current, following)}
     return {name: name[:length] for name, length in lengths.items()}
 
 

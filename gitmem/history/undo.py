@@ -83,7 +83,7 @@ def _concept(path: str, data: bytes, gone: Collection[str]) -> Changes:
         return {}
     if not left:
         return {path: None}
-    said = " ".join(line for one, line in lines_of(Document.parse(data).body) if one not in gone).casefold()
+    said = " ".join(line for key, line in lines_of(Document.parse(data).body) if key not in gone).casefold()
     keywords = tuple(word for word in concept.keywords if word.casefold() in said) or concept.keywords
     return {path: render_changed(data, concept._replace(exchanges=left, keywords=keywords), (), without=gone)}
 
@@ -201,8 +201,8 @@ class _UndoPlanner:
         """Add the commit to the transaction, if one is needed, and return the result."""
         brought = {item.commit: introduced(self._changes[item.commit]) for item in self._chosen}
         holders = self._holders(set().union(*brought.values()))
-        held = ids_in(self._transaction.read(path) for path in holders)
-        todo = [item for item in self._chosen if item.commit not in self._undone or brought[item.commit] & held]
+        present = ids_in(self._transaction.read(path) for path in holders)
+        todo = [item for item in self._chosen if item.commit not in self._undone or brought[item.commit] & present]
         self._refuse_buried(todo)
         planned = self._planned(todo, holders)
         message = op_message(Op.UNDO, _subject(todo, session), *((Trailer.UNDOES, item.commit) for item in todo))
@@ -228,7 +228,7 @@ class _UndoPlanner:
                 files |= plan_undo(self._changes[item.commit], files)
             except UndoConflictError as error:
                 raise self._conflict(item, error.path) from None
-        return files | self._derived({one for item in todo for one in introduced(self._changes[item.commit])}, files)
+        return files | self._derived({key for item in todo for key in introduced(self._changes[item.commit])}, files)
 
     def _derived(self, gone: Collection[str], files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
         """Return the changes that take what was made of exchanges alone out of the store, with all that names it."""
@@ -288,8 +288,8 @@ class _UndoPlanner:
 
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[FileChange]]:
     """Return the changes of each commit, by its id; a rename is a deletion and an addition."""
-    found = commit_changes(git, [(oid,) for oid in oids])
-    for oid, changes in found.items():
+    by_commit = commit_changes(git, [(oid,) for oid in oids])
+    for oid, changes in by_commit.items():
         for change in changes:
             if not {change.old_mode, change.mode} <= _FILE_MODES:
                 raise GitmemError(
@@ -297,11 +297,14 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[FileChange]]:
                     "gitmem undoes neither.",
                     f"'git revert {oid[:SHORT]}' in the store does.",
                 )
-    wanted = list({oid for changes in found.values() for one in changes for oid in (one.old, one.new) if oid})
+    wanted = list(
+        {oid for changes in by_commit.values() for change in changes for oid in (change.old, change.new) if oid}
+    )
     content = dict(zip(wanted, read_objects(git, wanted), strict=True))
     return {
         oid: [
-            FileChange(os.fsdecode(one.path), content.get(one.old), content.get(one.new)) for one in found.get(oid, ())
+            FileChange(os.fsdecode(change.path), content.get(change.old), content.get(change.new))
+            for change in by_commit.get(oid, ())
         ]
         for oid in oids
     }

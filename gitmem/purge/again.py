@@ -52,7 +52,11 @@ class _Purges:
             return text
         data = text.encode("utf-8", "surrogatepass")
         self._seeker.seek(data)
-        met = (self._seeker.found[one.key] for one in since if self._seeker.found[one.key] and self._is_trusted(one))
+        met = (
+            self._seeker.found[record.key]
+            for record in since
+            if self._seeker.found[record.key] and self._is_trusted(record)
+        )
         clean = _replacer(frozenset[bytes]().union(*met)).clean(data)
         return text if clean == data else clean.decode("utf-8", "replace")
 

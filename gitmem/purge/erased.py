@@ -27,7 +27,7 @@ _SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless
 AUTHOR = re.compile(rb"(?m)^author ([^<\n]*) <([^>\n]*)> ([0-9]+) ")
 _SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
 _SAVED = re.compile(rb"(?m)^%s: %s$" % (Trailer.OP.value.encode(), Op.SAVE.value.encode()))
-_OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(one.value.encode() for one in (Trailer.OP, Op.PURGE, Op.INIT)))
+_OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(word.value.encode() for word in (Trailer.OP, Op.PURGE, Op.INIT)))
 # Of a line, beside its words: what makes it an item, an entry's time, label, tags and id.
 _PLAIN = re.compile(r"^(?:[>*+ \t-]|[0-9]+[.)] )*(?:\[[0-9: -]+\] )?(?:\*\*[^*]+\*\*(?: #[^\s:]+)*: ?)?| \^[0-9a-z]+$")
 
@@ -54,8 +54,8 @@ class Erased(Value):
 def is_named(record: PurgeRecord, key: bytes) -> bool:
     """Return whether a record names the author or session with this key."""
     sums = sums_of(key)
-    alike = [one for one in record.whose if (one.length, one.sums) == (len(key), sums)]
-    return bool(alike) and digest_of(key, record.salt) in {one.digest for one in alike}
+    alike = [fingerprint for fingerprint in record.whose if (fingerprint.length, fingerprint.sums) == (len(key), sums)]
+    return bool(alike) and digest_of(key, record.salt) in {fingerprint.digest for fingerprint in alike}
 
 
 def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeRecord]) -> Erased:
@@ -79,7 +79,7 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
         head, _, message = commit.raw.partition(b"\n\n")
         if not (who := AUTHOR.search(head)):
             continue
-        sessions = [session_key(one.decode("utf-8", "surrogateescape")) for one in _SESSION.findall(message)]
+        sessions = [session_key(match.decode("utf-8", "surrogateescape")) for match in _SESSION.findall(message)]
         own = until(author_key(who[2].decode("utf-8", "surrogateescape")))
         if not any(int(who[3]) <= limit for limit in (*own, *chain.from_iterable(map(until, sessions)))):
             others |= {commit.oid} if sessions or _SAVED.search(message) else set()
@@ -120,7 +120,7 @@ def _brought(
         elif is_md:
             others |= lines - texts - of_session
         if commit_id in saying:
-            said.update(*(_lines(one.encode()) for key, one in entries.items() if key not in ids))
+            said.update(*(_lines(entry.encode()) for key, entry in entries.items() if key not in ids))
             said |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
         seen |= entries.keys()
     return Erased(frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, said)), len(theirs))
@@ -133,7 +133,7 @@ def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[
         for change in commit.changes:
             if not change.old:
                 made.setdefault(change.path, commit.oid)
-    plain = (one for one in walked if one.oid not in theirs and len(one.parents) <= 1)
+    plain = (commit for commit in walked if commit.oid not in theirs and len(commit.parents) <= 1)
     others_paths = {change.path for commit in plain for change in commit.changes}
     own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
     return frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
@@ -142,12 +142,12 @@ def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[
 def _unsaid(texts: Collection[bytes], said: Collection[bytes]) -> set[bytes]:
     """Return the texts that, purged, would take nothing out of some lines."""
     every = Replacer(texts)
-    held = b"\n".join(line for line in said if every.holds(line))
-    return {text for text in texts if not Replacer([text]).holds(held)}
+    unsaid = b"\n".join(line for line in said if every.holds(line))
+    return {text for text in texts if not Replacer([text]).holds(unsaid)}
 
 
 def _lines(data: bytes) -> set[bytes]:
     """Return the words of lines long enough to be told from others', without a document's header and headings."""
     body = Document.parse(data).body if data.startswith(b"---") else data.decode("utf-8", "surrogateescape")
-    found = {_PLAIN.sub("", line.strip()) for line in body.split("\n") if not line.startswith("#")}
-    return {text for one in found if len(text := one.encode("utf-8", "surrogateescape")) >= _SHORTEST}
+    lines = {_PLAIN.sub("", line.strip()) for line in body.split("\n") if not line.startswith("#")}
+    return {text for line in lines if len(text := line.encode("utf-8", "surrogateescape")) >= _SHORTEST}

@@ -96,7 +96,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
 def _addresses(walked: Sequence[Written], author: str) -> set[str]:
     """Return an author's address, given as that or as a name, in each spelling; raises UsageError if it has several."""
     matches = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
-    people = {tuple(part.decode("utf-8", "surrogateescape") for part in one.group(1, 2)) for one in matches}
+    people = {tuple(part.decode("utf-8", "surrogateescape") for part in match.group(1, 2)) for match in matches}
     addresses = {email for _, email in people if email.lower() == author.lower()}
     addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
     if len({address.lower() for address in addresses}) > 1:
@@ -122,10 +122,10 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     joined = {_checked(form) for form in _in_one_line(sought)} if isinstance(sought, str) else set()
     as_learned |= joined
     replacer = Replacer(texts | as_learned | {wide for text in texts | as_learned for wide in _wide_forms(text)})
-    found = find(git, walked, replacer)
+    occurrences = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
-    needed = bool(found) or _lingers(store, replacer)
-    return PurgePlan(frozenset(texts | joined | forms_met), _described(store, walked, texts, found), needed)
+    needed = bool(occurrences) or _lingers(store, replacer)
+    return PurgePlan(frozenset(texts | joined | forms_met), _described(store, walked, texts, occurrences), needed)
 
 
 def purge(store: Store, plan: PurgePlan) -> Purge:
@@ -165,17 +165,19 @@ def _record(store: Store, texts: Iterable[bytes] = (), whose: Iterable[bytes] = 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
     """Return the matches of a pattern in some commits, or the secrets without one; each distinct line is read once."""
     find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
-    seen, found = set[bytes](), set[bytes]()
-    paths = sorted({change.path for one in walked for change in one.changes})
-    for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), b"\n".join(paths), *_files(store, walked)):
+    seen, occurrences = set[bytes](), set[bytes]()
+    paths = sorted({change.path for commit in walked for change in commit.changes})
+    for data in (*(commit.raw.partition(b"\n\n")[2] for commit in walked), b"\n".join(paths), *_files(store, walked)):
         lines = data.split(b"\n")
         for is_known, run in groupby(lines, seen.__contains__):
             if not is_known and (fresh := b"\n".join(run).strip(b"\n")):
-                found |= find(fresh)
+                occurrences |= find(fresh)
         seen.update(filter(None, lines))
-    if pattern is not None and len(found) > MOST_TEXTS:
-        raise RefusedError(f"{len(found):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern.")
-    return {text for text in found if LEAST <= len(text) <= MOST and not _is_own(text)}
+    if pattern is not None and len(occurrences) > MOST_TEXTS:
+        raise RefusedError(
+            f"{len(occurrences):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern."
+        )
+    return {text for text in occurrences if LEAST <= len(text) <= MOST and not _is_own(text)}
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
@@ -215,7 +217,7 @@ def _as_fact(store: Store, text: str) -> set[str]:
     if len(bare.split()) < _SENTENCE:
         return set()
     said = {bare.casefold(), text.casefold()}
-    facts = [fact for fact in known_facts(store) if any(one in fact.description.casefold() for one in said)]
+    facts = [fact for fact in known_facts(store) if any(text in fact.description.casefold() for text in said)]
     more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 
@@ -248,17 +250,17 @@ def _is_own(text: bytes) -> bool:
     return any(form in data for form in forms(text) for data in own)
 
 
-def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Occurrences) -> Purge:
-    brought = sum(found.is_in(commit) for commit in walked)
-    oldest = [oid for oid, is_own in affected(walked, found).items() if is_own]
-    return Purge(len(texts), _holders(walked, found), brought, beyond=_beyond(store, oldest, texts))
+def _described(store: Store, walked: Sequence[Written], texts: set[bytes], occurrences: Occurrences) -> Purge:
+    brought = sum(occurrences.is_in(commit) for commit in walked)
+    oldest = [oid for oid, is_own in affected(walked, occurrences).items() if is_own]
+    return Purge(len(texts), _holders(walked, occurrences), brought, beyond=_beyond(store, oldest, texts))
 
 
-def _holders(walked: Sequence[Written], found: Occurrences) -> tuple[str, ...]:
+def _holders(walked: Sequence[Written], occurrences: Occurrences) -> tuple[str, ...]:
     """Return the paths of all files that ever held a text."""
-    paths = {*found.paths, *found.gone}
+    paths = {*occurrences.paths, *occurrences.gone}
     changes = (change for commit in walked for change in commit.changes)
-    touched = {change.path for change in changes if change.new in found.blobs or change.path in paths}
+    touched = {change.path for change in changes if change.new in occurrences.blobs or change.path in paths}
     return tuple(sorted(map(os.fsdecode, touched)))
 
 
@@ -336,8 +338,8 @@ def preview_purge(store: Store, path: str) -> Preview:
     seeker = seek_texts(store, walked, [record], (), limited=[record.key])
     erased = find_erased(store.repository.git, walked, [record])
     texts = sorted(erased.texts.union(seeker.found.get(record.key, ())))
-    found = find(store.repository.git, walked, Replacer(texts))
-    files = _holders(walked, found._replace(gone=erased.paths))
+    occurrences = find(store.repository.git, walked, Replacer(texts))
+    files = _holders(walked, occurrences._replace(gone=erased.paths))
     shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
     return Preview(path, why, len(record.prints), len(texts), shown, files[:_FILES], len(files[_FILES:]))
 

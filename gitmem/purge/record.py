@@ -41,16 +41,16 @@ def windows(
         seconds: dict[int, set[int]] = {}
         for first, second in wanted[length]:
             seconds.setdefault(first, set()).add(second)
-        planes = [(one ^ one >> _BITS * length).to_bytes(len(data) + 1, "little") for one in running]
+        planes = [(total ^ total >> _BITS * length).to_bytes(len(data) + 1, "little") for total in running]
         end = len(data) - length + 1
         for turn in range(min(_BITS, end)):  # the sum of the window at i is rotated by i
-            one, other = (plane[turn:end:_BITS] for plane in planes)
+            low, high = (plane[turn:end:_BITS] for plane in planes)
             for first, those in seconds.items():
                 mark, at = bytes([_turned(first, turn)]), -1
                 turned = {_turned(second, turn): second for second in those}
-                while (at := one.find(mark, at + 1)) >= 0:
-                    if other[at] in turned:
-                        yield at * _BITS + turn, length, (first, turned[other[at]])
+                while (at := low.find(mark, at + 1)) >= 0:
+                    if high[at] in turned:
+                        yield at * _BITS + turn, length, (first, turned[high[at]])
 
 
 def _turned(byte: int, by: int) -> int:
@@ -72,7 +72,7 @@ _TABLES = tuple(
 
 def _running(data: bytes) -> list[int]:
     """Return for each table the running exclusive or as a number, byte i covering the bytes before i."""
-    found = []
+    totals = []
     for turned in _TABLES:
         plane = bytearray(len(data))
         for by in range(_BITS):
@@ -81,8 +81,8 @@ def _running(data: bytes) -> list[int]:
         while step < _BITS * len(data):
             number = (number ^ number << step) & mask
             step *= 2
-        found.append(number << _BITS)
-    return found
+        totals.append(number << _BITS)
+    return totals
 
 
 MARKER = PURGED.encode()
@@ -124,7 +124,7 @@ class PurgeRecord(Value):
     def render(self) -> bytes:
         """Return the record as it is stored (docs/format.md, "Purging")."""
         texts, whose = (
-            [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in prints]
+            [{"length": mark.length, "sums": list(mark.sums), "scrypt": mark.digest.hex()} for mark in prints]
             for prints in (self.prints, self.whose)
         )
         record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
@@ -142,9 +142,9 @@ def make_record(
 ) -> PurgeRecord:
     """Return the record of purging these texts, and what is of these authors and sessions; `salt` is random."""
 
-    def prints(found: Iterable[bytes]) -> tuple[Print, ...]:
-        made = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*found})
-        return tuple(sorted(made, key=lambda one: one.digest))
+    def prints(texts: Iterable[bytes]) -> tuple[Print, ...]:
+        made = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
+        return tuple(sorted(made, key=lambda mark: mark.digest))
 
     return PurgeRecord(identifier, created, salt, prints(texts), prints(whose))
 
@@ -230,15 +230,17 @@ class Replacer:
 
 def forms(text: bytes) -> set[bytes]:
     """Return the forms in which gitmem may have written a text."""
-    found = {text, text.replace(b"\r\n", b"\n").replace(b"\n", b"\n  ")}
+    spellings = {text, text.replace(b"\r\n", b"\n").replace(b"\n", b"\n  ")}
     try:
         words = text.decode()
     except UnicodeDecodeError:
-        return found
-    found |= {json.dumps(words, ensure_ascii=plain)[1:-1].encode() for plain in (True, False)}
-    found |= {json.dumps(form.decode())[1:-1].encode() for form in tuple(found)}  # JSON in JSON, as tools print it
+        return spellings
+    spellings |= {json.dumps(words, ensure_ascii=plain)[1:-1].encode() for plain in (True, False)}
+    spellings |= {
+        json.dumps(form.decode())[1:-1].encode() for form in tuple(spellings)
+    }  # JSON in JSON, as tools print it
     short = {words.lower(), slug(words)}
-    return found | {form for form in map(str.encode, short) if len(form) >= _PART}
+    return spellings | {form for form in map(str.encode, short) if len(form) >= _PART}
 
 
 def _without_parts(data: bytes, text: bytes) -> bytes:
@@ -285,7 +287,7 @@ class Seeker:
         self._digests: dict[tuple[bytes, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
         self._looked = 0
-        self._set_fingerprints([(record, one) for record in dict.fromkeys(records) for one in record.prints])
+        self._set_fingerprints([(record, mark) for record in dict.fromkeys(records) for mark in record.prints])
         for text in tuple(self.known):
             self._try(text, sums_of(text), free=True)
 
@@ -293,8 +295,8 @@ class Seeker:
         """Look for these from now on; `done` is whether there are none."""
         self._open, self.done = wanted, not wanted
         self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
-        for record, one in wanted:
-            self._wanted.setdefault(one.length, {}).setdefault(one.sums, []).append((record, one))
+        for record, mark in wanted:
+            self._wanted.setdefault(mark.length, {}).setdefault(mark.sums, []).append((record, mark))
 
     def seek(self, data: bytes, before: bytes = b"") -> None:
         """Search a content; parts that are also in `before` were searched already."""
@@ -331,6 +333,6 @@ class Seeker:
         if key not in self._limited:
             return False
         chance = _TIMES * self._looked / _SUMS
-        spent = sum(self._spent[one] for one in self._limited)
+        spent = sum(self._spent[record] for record in self._limited)
         in_all = _SPARE_IN_ALL + chance * sum(self._limited.values())
         return self._spent[key] >= _SPARE + chance * self._limited[key] or spent >= in_all

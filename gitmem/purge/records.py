@@ -111,8 +111,8 @@ def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecor
     ordered = sorted(entries.values(), key=lambda entry: (entry.path.removesuffix(SUFFIX) not in known, entry.path))
     files = (entry for entry in ordered[: max(_MOST_FILES, len(known))] if entry.path.endswith(SUFFIX))
     fit = [entry for entry in files if entry.mode.startswith("100") and entry.size <= MAX_BYTES]
-    found = zip(fit, store.repository.blobs([entry.oid for entry in fit]), strict=True)
-    read = {entry: record for entry, data in found if (record := read_record(data, entry.path.removesuffix(SUFFIX)))}
+    contents = zip(fit, store.repository.blobs([entry.oid for entry in fit]), strict=True)
+    read = {entry: record for entry, data in contents if (record := read_record(data, entry.path.removesuffix(SUFFIX)))}
     records = {record.key: record for record in read.values()}
     aside = {f"{PURGED}/{entry.path}" for entry in ordered if entry not in read}
     return tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE])
@@ -181,7 +181,7 @@ def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     answered = {*state.agreed, *state.unfollowed}
     asked = [record for record in records if record.key not in answered]
     texts, waiting = 0, {}
-    for record in sorted(asked, key=lambda one: (one.key not in state.records, one.key)):
+    for record in sorted(asked, key=lambda record: (record.key not in state.records, record.key)):
         if texts + len(record.prints) > MOST_UNASKED:
             waiting[record.key] = f"more than {MOST_UNASKED} texts would be purged unasked"
         else:
@@ -223,14 +223,14 @@ class _Effect:
 
 
 def judge(
-    store: Store, walked: Sequence[Written], tips: Collection[str], found: Mapping[str, Collection[bytes]], removed: int
+    store: Store, walked: Sequence[Written], tips: Collection[str], met: Mapping[str, Collection[bytes]], removed: int
 ) -> tuple[dict[str, str], int]:
     """Return why purges wait, by key of their record, and how many bytes the others remove.
 
-    `found` are their texts that were found; earlier ones removed `removed` bytes unasked.
+    `met` are their texts that were found; earlier ones removed `removed` bytes unasked.
     """
-    effects = {key: _Effect(walked, texts) for key, texts in found.items()}
-    anything = Replacer(set().union(*found.values()))
+    effects = {key: _Effect(walked, texts) for key, texts in met.items()}
+    anything = Replacer(set().union(*met.values()))
     for change, data, before in contents(store.repository.git, walked):
         if change.mode.startswith(b"100") and anything.holds(data):
             for effect in effects.values():

@@ -98,8 +98,8 @@ def clean_commits(
         if not (_concerns(git, walked, asked[key]) and (not clean or _concerns(git, full(), asked[key]))):
             del untrusted[key]
     untrusted |= dict.fromkeys(seeker.gave_up, "the search for its texts takes too long")
-    found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in untrusted}
-    waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
+    met = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in untrusted}
+    waiting, removed = judge(store, walked, tips, met, before) if met else ({}, 0)
     waiting |= untrusted
     left = tuple(sorted(keys - waiting.keys()))
     erasing = [record for record in records if record.key in left]
@@ -138,9 +138,9 @@ def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord
     made: dict[str, dict[str, Commit]] = {}  # the commits that added or changed each record, merges as well
     for addition in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
         made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
-    commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
+    commits = {oid: commit for record in records for oid, commit in made.get(record_path(record.id), {}).items()}
     is_user = partial(store.is_user, gitmem=False, address=store.identity().result().email)
-    own = [oid for oid, one in commits.items() if is_user(one.author, one.email)]
+    own = [oid for oid, commit in commits.items() if is_user(commit.author, commit.email)]
     trusted = {oid for oid in own if commits[oid].value(Trailer.MACHINE) in store.config.purge.machines}
     signatures = Signatures(store.repository.layout, store.context.environ)
     signers = signatures.signers([oid for oid in own if oid not in trusted])
@@ -196,13 +196,13 @@ def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] 
     may have moved unless the result is None. Raises BusyError if another process kept the store's lock, RefusedError if
     this clone lacks a part of its history.
     """
-    found = look_at_records(store, [*filter(None, [store.tip]), *fetched])
+    look = look_at_records(store, [*filter(None, [store.tip]), *fetched])
     if answers is None:
         refused = {*read_state(store.private).refused}
-        answers = {record.key: True for record in found if record.key not in refused}
+        answers = {record.key: True for record in look if record.key not in refused}
     for key, yes in answers.items():
         answer(store, [key], yes=yes)
-    records = followed(store, found)
+    records = followed(store, look)
     if not records:
         return None
     if is_partial(store.repository.layout.common_dir):
@@ -265,10 +265,10 @@ def _end(store: Store) -> None:
 
 def _stash(store: Store) -> dict[str, str]:
     """Return the messages of the stash by commit, newest first, and what a killed purge has noted of it."""
-    found = stashed(store.repository.git) if store.has_separate_repository else []
+    entries = stashed(store.repository.git) if store.has_separate_repository else []
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        found += [(str(oid), str(words)) for oid, words in read_json(os.path.join(store.private, PURGING))["stash"]]
-    return dict(found)
+        entries += [(str(oid), str(words)) for oid, words in read_json(os.path.join(store.private, PURGING))["stash"]]
+    return dict(entries)
 
 
 def resume(store: Store, lock: Lock) -> Applied | None:
@@ -288,9 +288,9 @@ def resume(store: Store, lock: Lock) -> Applied | None:
 def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Iterable[bytes] = ()) -> Applied:
     """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
     git, refs, stash = store.repository.git, store.own_refs(), _stash(store)
-    kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
+    tips = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
     state = read_state(store.private)
-    cleaned = clean_commits(store, [*kept, *stash], records, known, before=state.removed)
+    cleaned = clean_commits(store, [*tips, *stash], records, known, before=state.removed)
     moves: RefMoves = {}
     for ref, (oid, commit) in refs.items():
         if ref.startswith(_FETCHED):
@@ -375,9 +375,9 @@ def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
     ]
     if store.has_separate_repository:
         files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
-    found = [path for path in files if replacer.holds(read_file(path))]
-    if found:
-        names = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
+    leftovers = [path for path in files if replacer.holds(read_file(path))]
+    if leftovers:
+        names = ", ".join(leftovers[:_LISTED]) + (", …" if len(leftovers) > _LISTED else "")
         done.notices.append(f"Files outside of history still hold it; clean them by hand: {names}")
 
 

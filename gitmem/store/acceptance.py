@@ -252,13 +252,13 @@ def checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
 def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return the files of the record, each with the folders it is in, the outermost first."""
     top = os.path.join(home, *_FOLDER)
-    found = []
+    stores = []
     for folder, _, names in os.walk(top):
         parts = os.path.relpath(folder, top).split(os.sep)
         made = [os.path.join(home, *_FOLDER[:end]) for end in range(1, len(_FOLDER) + 1)]
         made += [os.path.join(top, *parts[:end]) for end in range(1, len(parts) + 1) if folder != top]
-        found += [(os.path.join(folder, name), tuple(made)) for name in names]
-    return found
+        stores += [(os.path.join(folder, name), tuple(made)) for name in names]
+    return stores
 
 
 def recorded_place(record: str, home: str) -> str:
@@ -279,10 +279,10 @@ def known_stores(home: str) -> list[str]:
     """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
     own = user_store(home)
     records = (record for record, _ in recorded_stores(home) if os.path.basename(record) == _NAME)
-    found = {recorded_store(record, home) for record in records}
+    paths = {recorded_store(record, home) for record in records}
     with contextlib.suppress(OSError):
-        found.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
-    return sorted(path for path in {*found, own} if path and is_store(path))
+        paths.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
+    return sorted(path for path in {*paths, own} if path and is_store(path))
 
 
 def _parts(path: str) -> list[str]:

@@ -35,7 +35,8 @@ def refuse_unsigned(
     if not refused:
         return
     named = "; ".join(
-        f"{one.oid[:10]} of {one_line(one.author, 60)}: {one_line(one.subject, 60)}" for one in refused[:_NAMED]
+        f"{commit.oid[:10]} of {one_line(commit.author, 60)}: {one_line(commit.subject, 60)}"
+        for commit in refused[:_NAMED]
     )
     many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
     raise RefusedError(

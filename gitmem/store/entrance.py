@@ -94,10 +94,12 @@ def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
         bare = re.sub(rf" ?(?:{_COPY})[^.]*", "", name)
         return f"{prefix}{bare}" if bare != name else path
     if (started := re.match(_BEGINS_WITH_ID, name)) and folder:
-        same = (one for one in tracked(folder.partition("/")[0]) if file_id(one) == started[1] and one != path)
+        same = (known for known in tracked(folder.partition("/")[0]) if file_id(known) == started[1] and known != path)
         return min(same, key=rank, default="")
-    beside = (one for one in tracked(folder) if one.rpartition("/")[0] == folder and (folder or one in _OWN.values()))
-    same = (one for one in beside if one != path and _is_name_of_copy(name, one))
+    beside = (
+        known for known in tracked(folder) if known.rpartition("/")[0] == folder and (folder or known in _OWN.values())
+    )
+    same = (known for known in beside if known != path and _is_name_of_copy(name, known))
     return "" if KEPT_BESIDE in name else min(same, key=rank, default="")
 
 

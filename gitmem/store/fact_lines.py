@@ -107,7 +107,7 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
         contents = dict(zip(paths, objects.contents([f"{held}:{path}" for path in paths]), strict=True))
     memory = contents.pop(MEMORY, None)
     for path, data in contents.items():
-        before, after = (parse_fact(one, path) if one else None for one in (data, store.read(path)))
+        before, after = (parse_fact(version, path) if version else None for version in (data, store.read(path)))
         if before and after and before.text != after.text and before.description == after.description:
             changed[after.id] = reworded(after, after.text, now)
     if memory:
@@ -156,7 +156,7 @@ def followed(
     shelf.facts |= after
     facts = shelf.with_successors(after)
     document = Document.parse(memory)
-    gone = [one for one in before if after.get(one) is None]
+    gone = [key for key in before if after.get(key) is None]
     new = {}
     for identifier in after:
         fact, old = facts.get(identifier), before.get(identifier)
@@ -192,8 +192,8 @@ def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Ite
     touched = {match["id"] for path in changed if (match := PATH.fullmatch(path))}
     here = fact_entries(document.body)
     facts = shelf.with_successors([*here, *touched])
-    gone = [one for one in touched if one not in facts]
-    back = {one: entry.time for one, entry in old.items() if one in touched and one in facts and one not in here}
+    gone = [key for key in touched if key not in facts]
+    back = {key: entry.time for key, entry in old.items() if key in touched and key in facts and key not in here}
     body = updated_body(document.body, facts, document.newline, new=back, gone=gone)
     return memory if body == document.body else document.with_body(body).render()
 

@@ -43,9 +43,9 @@ class Finding(Value):
     details: tuple[str, ...] = ()
 
 
-def judged(problem: Finding, fine: str, *, found: object) -> Finding:
+def judged(problem: Finding, fine: str, *, is_broken: object) -> Finding:
     """Return the problem if something was found, else that all is `fine`."""
-    return problem if found else Finding(problem.check, Level.OK, fine)
+    return problem if is_broken else Finding(problem.check, Level.OK, fine)
 
 
 MAX_BYTES = 1_000_000
@@ -108,7 +108,8 @@ class FailureLog:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
             known = filter(None, map(_parse, file.read(_NEWEST_BYTES).split(b"\n")))
             if any(
-                (one.command, one.message) == (failure.command, _clean(failure.message)[:MAX_MESSAGE]) for one in known
+                (finding.command, finding.message) == (failure.command, _clean(failure.message)[:MAX_MESSAGE])
+                for finding in known
             ):
                 return
         self.record(failure)

@@ -54,10 +54,10 @@ def _lines(private: str) -> list[str]:
 def _write(private: str, home: str, lines: Iterable[str]) -> None:
     """Write the file; a hook that finds the old one loses a firing, and nothing else."""
     with contextlib.suppress(OSError):
-        kept = [*dict.fromkeys(lines)][:_MOST_LINES]
-        replace_file(os.path.join(private, FILE), "".join(f"{line}\n" for line in kept).encode("utf-8", "replace"))
+        distinct = [*dict.fromkeys(lines)][:_MOST_LINES]
+        replace_file(os.path.join(private, FILE), "".join(f"{line}\n" for line in distinct).encode("utf-8", "replace"))
         marker = os.path.join(home, *MARKER)
-        if kept and not os.path.exists(marker):
+        if distinct and not os.path.exists(marker):
             os.makedirs(os.path.dirname(marker), exist_ok=True)
             with open(marker, "xb"):
                 pass

@@ -54,8 +54,8 @@ class _Span:
             before, after = objects.contents([f"{old}:{MEMORY}", f"{new}:{MEMORY}"])
         self.stored = self.memory = without_markers(MEMORY, after or b"")
         self.lines = fact_entries(Document.parse(self.memory).body)
-        made = {one: change.path.split("/")[1] for one, change in self._changed.items() if change.old is None}
-        self._made = {one for one, kind in made.items() if kind in TOLD}
+        made = {key: change.path.split("/")[1] for key, change in self._changed.items() if change.old is None}
+        self._made = {key for key, kind in made.items() if kind in TOLD}
         same = before == after and self._made <= self.lines.keys()  # else the line of a new fact was removed again
         self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
@@ -70,24 +70,24 @@ class _Span:
             return {}
         edits = line_edits(self._old_lines(shelf), document.body)
         self.memory = document.with_body(edits.body).render()
-        found = {}
-        for one, fact in facts_as_edited(edits, shelf.get, now).items():
-            change = self._changed.get(one)
+        files = {}
+        for key, fact in facts_as_edited(edits, shelf.get, now).items():
+            change = self._changed.get(key)
             if change is None:
-                found[fact.path] = self._merged(fact, None, None)
-            elif one not in edits.revived:
-                found[fact.path] = self._merged(fact, change.old if one in edits.reworded else None, shelf.get(one))
-        return {path: data for path, data in found.items() if data is not None}
+                files[fact.path] = self._merged(fact, None, None)
+            elif key not in edits.revived:
+                files[fact.path] = self._merged(fact, change.old if key in edits.reworded else None, shelf.get(key))
+        return {path: data for path, data in files.items() if data is not None}
 
     def _old_lines(self, shelf: Shelf) -> dict[str, Entry]:
         """Return the lines to compare with, without those that an act of gitmem removed."""
         old, changed = self._before, self._changed
-        facts = {one: fact for one in changed if one in old or one in self.lines if (fact := shelf.get(one))}
-        binding = {one: fact for one, fact in facts.items() if fact.binds}
+        facts = {key: fact for key in changed if key in old or key in self.lines if (fact := shelf.get(key))}
+        binding = {key: fact for key, fact in facts.items() if fact.binds}
         gone = (old.keys() | self._made) - self.lines.keys() - (facts.keys() - binding.keys())
         return {
-            **{one: line for one, line in old.items() if one in self.lines},
-            **{one: self.lines[one]._replace(text=fact.text) for one, fact in binding.items() if one not in old},
+            **{key: line for key, line in old.items() if key in self.lines},
+            **{key: self.lines[key]._replace(text=fact.text) for key, fact in binding.items() if key not in old},
             **(self._taken(gone) if 0 < len(gone) <= _MAX_GONE else {}),
         }
 
@@ -102,8 +102,8 @@ class _Span:
                 after, *olds = (Document.parse(data or b"").body for data in objects.contents(names))
             if after.strip():
                 here, lines = fact_entries(after), [fact_entries(old) for old in olds]
-                took = [one for one in gone if one not in here and all(one in old for old in lines)]
-                entries = {one: lines[0][one] for one in took} | entries
+                took = [key for key in gone if key not in here and all(key in old for old in lines)]
+                entries = {key: lines[0][key] for key in took} | entries
         return entries
 
     def _merged(self, fact: Fact, base: str | None, now: Fact | None) -> bytes | None:
@@ -158,7 +158,7 @@ def _versions(
 
 def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], now: datetime) -> dict[str, bytes]:
     """Return the facts whose text was edited in the file while the description still has the old words."""
-    found = {}
+    restated = {}
     for path, data in news.items():
         old = olds[path]
         if not old or not data or old.rpartition(b"\n---")[2] == data.rpartition(b"\n---")[2]:
@@ -169,8 +169,8 @@ def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
         fact = reworded(after, after.text, now)
         if fact.description != after.description == reworded(before, before.text, now).description:
             with contextlib.suppress(BrokenHeaderError):
-                found[path] = render_fact(fact)
-    return found
+                restated[path] = render_fact(fact)
+    return restated
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
@@ -180,7 +180,7 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     facts and their lines apart. The commit is the same on every machine. Raises NotSavedError if the store cannot be
     written.
     """
-    repository, commit = store.repository, next(one for one in both.commits if one.oid == both.tips[1])
+    repository, commit = store.repository, next(commit for commit in both.commits if commit.oid == both.tips[1])
     with repository.reading() as objects:
 
         def stored(path: str) -> bytes | None:
@@ -226,7 +226,7 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]
         here = {file_id(path): path for path in paths if path not in added}
-        twins = {path: here[one] for path, one in added.items() if one in here}
+        twins = {path: here[key] for path, key in added.items() if key in here}
         left |= {path: f"a second file with the id of {original!a}" for path, original in twins.items()}
     if not left:
         return None, {}
@@ -310,8 +310,8 @@ def set_edits_aside(store: Store, old: str, new: str) -> list[str]:
             data = store.files.read(change.path)
             if data is None or is_version(data, change, change.old) or is_version(data, change, change.new):
                 continue
-            kept = store.spool.keep_aside(change.path.replace("/", "-"), data)
-            notices.append(f"{change.path} was not committed, and other machines changed it: yours is kept as {kept}.")
+            copy = store.spool.keep_aside(change.path.replace("/", "-"), data)
+            notices.append(f"{change.path} was not committed, and other machines changed it: yours is kept as {copy}.")
             path = os.path.join(store.root, change.path)
             replace_file(path, store.repository.blob(change.old)) if change.old else drop_file(path)
     return notices

@@ -242,12 +242,12 @@ def _check_not_moved(project: Project, target: str) -> None:
     """Refuse a store under the home if the project may have been moved: its inode is that of one that is gone."""
     folder = os.path.dirname(target)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
-        other = os.path.join(folder, name)
-        inode, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
+        memory = os.path.join(folder, name)
+        inode, _, root = read_text(_note(memory)).rstrip("\n").partition(" ")
         if inode == number_of(project.root) and not os.path.lexists(root):
             raise GitmemError(
-                f"{other} is the memory of {root}, which is gone; {project.root} seems to be the same folder, moved.",
-                f"If it is, rename {other} to {target}. If not, remove {_note(other)}. Then try again.",
+                f"{memory} is the memory of {root}, which is gone; {project.root} seems to be the same folder, moved.",
+                f"If it is, rename {memory} to {target}. If not, remove {_note(memory)}. Then try again.",
             )
 
 

@@ -104,20 +104,20 @@ def _start_next(store: Store, kind: Kind, folder: str) -> None:
 def _requests(folder: str) -> list[str]:
     """Return the files of requests, the oldest first."""
     with contextlib.suppress(OSError):
-        found = [os.path.join(folder, name) for name in os.listdir(folder) if len(name) == 16]  # noqa: PLR2004
-        return sorted(found, key=os.path.getmtime)
+        requests = [os.path.join(folder, name) for name in os.listdir(folder) if len(name) == 16]  # noqa: PLR2004
+        return sorted(requests, key=os.path.getmtime)
     return []
 
 
 def running(home: str) -> list[Job]:
     """Return the jobs that run on this machine."""
-    found = []
+    jobs = []
     for kind in Kind:
         folder = os.path.join(home, *_FOLDER, kind.value)
         value = read_object(os.path.join(folder, _RUNNING))
         if isinstance(value.get("pid"), int) and is_running(value["pid"]):
-            found.append(Job(kind, str(value.get("store")), str(value.get("since")), len(_requests(folder))))
-    return found
+            jobs.append(Job(kind, str(value.get("store")), str(value.get("since")), len(_requests(folder))))
+    return jobs
 
 
 def job_files(home: str) -> list[str]:

@@ -265,12 +265,12 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
         line_edited = os.lstat(os.path.join(store.documents, MEMORY)).st_mtime_ns > since
         paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
         paths += [MEMORY] * line_edited
-        held = store.marked() if paths else None
-        if held is None:
+        checkout = store.marked() if paths else None
+        if checkout is None:
             return facts
         from gitmem.store.fact_lines import edited_facts
 
-        changed = edited_facts(store, held, paths, facts)
+        changed = edited_facts(store, checkout, paths, facts)
     except (GitmemError, OSError):
         return facts
     return [changed.get(fact.id, fact) for fact in facts]
@@ -289,11 +289,13 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
     if not lines or any(_id_in(header.path) in shown and not header.is_current(store.documents) for header in headers):
         return facts_of(store, fact_headers(store, most))
     facts = [fact_of(header) for header in headers]
-    linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
+    linked = {linked_id for fact in facts for linked_id in (fact.superseded_by, *fact.review) if linked_id}
     ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}
     if linked or ended:  # a successor, or the same words in another fact
         plain = (line for line in lines if line[_STATE] != _OTHER)
-        more = _headers(_by_path(one for one in plain if one[_WORDS] in ended or (linked and _id_in(one) in linked)))
+        more = _headers(
+            _by_path(header for header in plain if header[_WORDS] in ended or (linked and _id_in(header) in linked))
+        )
         headers += [header for header in more if header not in headers]
     return facts_of(store, headers)
 

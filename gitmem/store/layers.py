@@ -59,7 +59,10 @@ def is_private(store: Store, session: str, folder: str = "") -> bool:
     home = store.context.home
     return any(
         fnmatch(f"{folder}/", f"{glob.rstrip('/')}/*") or fnmatch(folder, glob)
-        for glob in (one.replace("~", home, 1) if one.startswith("~/") else one for one in store.config.private.folders)
+        for glob in (
+            folder.replace("~", home, 1) if folder.startswith("~/") else folder
+            for folder in store.config.private.folders
+        )
         if folder
     )
 
@@ -125,7 +128,7 @@ def divert(store: Store) -> Store | None:
     if not store.has_layers or store.is_private:
         return private_store(store)
     spool = HookSpool(store.private)
-    events = sorted(spool.read(_read), key=lambda one: one[1])
+    events = sorted(spool.read(_read), key=lambda event: event[1])
     stopped, private = pauses(store), private_store(store)
     folders = {session: folder for _, _, session, folder in reversed(events) if folder}
     for name, at, session, _ in events:
@@ -144,6 +147,6 @@ def divert(store: Store) -> Store | None:
 def _read(event: Delivered) -> tuple[str, float, str, str]:
     """Return an event's file, time, session and folder, in the words of any host."""
     _, read = read_payload(dict(event.payload), event.host, event.event, ({}, ""))
-    given = {**event.payload, **(read or {})}
-    session, folder = (given.get(key) for key in ("session_id", "cwd"))
+    fields = {**event.payload, **(read or {})}
+    session, folder = (fields.get(key) for key in ("session_id", "cwd"))
     return event.name, event.at.timestamp(), str(session or ""), str(folder or "")

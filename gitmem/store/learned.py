@@ -30,13 +30,13 @@ def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]]
 
     Only the months that hold them are read: to print 20 of 20,000 took 10 seconds.
     """
-    found: list[tuple[Episode, str]] = []
+    episodes: list[tuple[Episode, str]] = []
     for month in _months(store, FOLDER):
-        if 0 < limit < len(found):
+        if 0 < limit < len(episodes):
             break
-        found += [(episode, path) for path in _episodes_in(store, month) if (episode := read_episode(store, path))]
-    found.sort(key=lambda pair: (pair[0].created, pair[0].id))
-    return found[-limit:], 0 < limit < len(found)
+        episodes += [(episode, path) for path in _episodes_in(store, month) if (episode := read_episode(store, path))]
+    episodes.sort(key=lambda pair: (pair[0].created, pair[0].id))
+    return episodes[-limit:], 0 < limit < len(episodes)
 
 
 def _episodes_in(store: Store, month: str) -> list[str]:
@@ -57,8 +57,8 @@ def last_episode(store: Store, session: str) -> Episode | None:
         if name:
             exchanges = exchanges_in(store.read(f"{_SESSIONS}/{month}/{name}") or b"")
             ids = [episode_id(session, exchange.id) for exchange in reversed(exchanges)]
-            later = [other for other in _months(store, FOLDER) if other >= month]
-            known = {id_in(path): path for other in later for path in _episodes_in(store, other)}
+            later = [name for name in _months(store, FOLDER) if name >= month]
+            known = {id_in(path): path for name in later for path in _episodes_in(store, name)}
             return next((read_episode(store, known[identifier]) for identifier in ids if identifier in known), None)
     return None
 

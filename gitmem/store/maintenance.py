@@ -70,10 +70,10 @@ def holds_only_ours(store: Store, name: str) -> bool:
     """Return whether gitmem made all commits of a pack, given without `.pack`; False for more than a drain writes."""
     git = store.repository.git
     try:
-        found = commits(git, objects_of(git, os.path.join(_folder(store), f"{name}.idx"))).values()
+        members = commits(git, objects_of(git, os.path.join(_folder(store), f"{name}.idx"))).values()
     except GitFailedError:  # it is damaged
         return False
-    return bool(found) and all(commit.value("Gitmem-Op") for commit in found)
+    return bool(members) and all(commit.value("Gitmem-Op") for commit in members)
 
 
 def join_listed(store: Store) -> None:

@@ -79,13 +79,13 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             merged = merge.oid
     parents = git.run("merge-base", "--independent", *tips).decode().split()
     if len(parents) > 2:  # noqa: PLR2004  # the merges in between are in no history
-        found = commits(git, parents)
+        parents_read = commits(git, parents)
         with store.repository.reading(), _writer(store, ref := new_pending_ref(store), parents[0]) as writer:
             changes = store.repository.changes(parents[0], merged)
             entries = tuple((change.path, change.mode, change.new) for change in changes if change.new)
             gone: dict[str, bytes | None] = {change.path: None for change in changes if not change.new}
             message = op_message(Op.MERGE, f"Merge what {len(parents)} machines saved")
-            merged = _write(writer, [*(found[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
+            merged = _write(writer, [*(parents_read[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
             moves[ref] = (merged, None)
     return MergeCommit(merged, tuple(review), moves)
 
@@ -97,9 +97,9 @@ def write_on(store: Store, parent: Commit, message: Message, contents: dict[str,
     return MergeCommit(oid, (), {ref: (oid, None)})
 
 
-def merge_bases(git: Git, one: str, other: str) -> list[str]:
+def merge_bases(git: Git, first: str, second: str) -> list[str]:
     """Return the merge bases of two commits, sorted; criss-cross histories have several."""
-    return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MAX_BASES]
+    return sorted(git.run("merge-base", "--all", first, second, ok=(0, 1)).decode().split())[:_MAX_BASES]
 
 
 def _base(store: Store, keep_refs: RefMoves, bases: Sequence[str], depth: int) -> str:

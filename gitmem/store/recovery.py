@@ -41,10 +41,10 @@ def recover(
     if tip is None or tip == marked:
         return ()
     notices: list[str] = []
-    held = marked if moved or marked is None else _held(store, marked, tip)
-    if marked is not None and held is not None:
-        changes = store.repository.changes(held, tip) if changes is None else changes
-        stale = changes if marked == held else store.repository.changes(marked, tip)
+    checkout = marked if moved or marked is None else _held(store, marked, tip)
+    if marked is not None and checkout is not None:
+        changes = store.repository.changes(checkout, tip) if changes is None else changes
+        stale = changes if marked == checkout else store.repository.changes(marked, tip)
         for _ in range(_ATTEMPTS):
             behind = _bring_up(store, changes, stale, notices)
             if not behind:

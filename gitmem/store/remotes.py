@@ -99,7 +99,7 @@ def add_remote(store: Store, name: str, url: str | None, *, again: bool = False)
         check_url(url)
     elif store.has_separate_repository:
         raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
-    known = next((known for one, known, _ in _configured(store) if one == name), None)
+    known = next((known for remote, known, _ in _configured(store) if remote == name), None)
     if known is not None and not (again and known == url):
         raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' removes it.")
     if url is None and not _config(store, f"remote.{name}.url"):

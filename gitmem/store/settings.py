@@ -55,8 +55,8 @@ def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
         stores, name = read_trust(folder), os.path.realpath(root)
         agreed = {**stores.get(name, {}), **values}
         stores[name] = {key: value for key, value in agreed.items() if value is not None}
-        kept = {store: agreed for store, agreed in stores.items() if agreed}
-        text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
+        answered = {store: agreed for store, agreed in stores.items() if agreed}
+        text = json.dumps({"v": 1, "stores": answered}, ensure_ascii=True, indent=1, sort_keys=True)
         _write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
 
 

@@ -125,9 +125,9 @@ class Store:
         """
         from gitmem.project.code import project_code
 
-        found = project_code(self.folder, self.context.environ) if self.folder else None
-        if found is not None and os.path.realpath(found.root) != os.path.realpath(self.root):
-            return found
+        project = project_code(self.folder, self.context.environ) if self.folder else None
+        if project is not None and os.path.realpath(project.root) != os.path.realpath(self.root):
+            return project
         return project_code(os.path.dirname(self.root), self.context.environ)
 
     @cached_property
@@ -321,7 +321,7 @@ class Store:
 
         Without `address`, git is asked for the user's.
         """
-        also = {one.casefold() for one in self.config.author.also}
+        also = {address.casefold() for address in self.config.author.also}
         own = address or self.identity().result().email
         known = {own.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
         return email.casefold() in known or name.casefold() in also

@@ -235,13 +235,13 @@ def _stale_keeps(store: Store) -> list[str]:
     stale: list[str] = []
     with contextlib.suppress(OSError):
         names = os.listdir(folder)
-        kept = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
+        locks = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
         own = store.has_separate_repository
-        if kept and not own:
+        if locks and not own:
             from gitmem.store.maintenance import holds_only_ours, listed_packs
 
             listed = listed_packs(store)
-        for pack in kept:
+        for pack in locks:
             path = os.path.join(folder, f"{pack}.keep")
             said = read_text(path)
             left = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS

@@ -122,12 +122,12 @@ def changed_range(before: bytes, after: bytes) -> tuple[int, int]:
     return start, len(after) - _common(before[::-1], after[::-1], limit - start)
 
 
-def _common(one: bytes, other: bytes, limit: int) -> int:
+def _common(first: bytes, second: bytes, limit: int) -> int:
     """Return the length of the common prefix, at most `limit`, by binary search."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if first[:middle] == second[:middle]:
             low = middle
         else:
             high = middle - 1
@@ -301,8 +301,8 @@ class Transaction:
         elif disk == tip:
             return tip
         if path == MEMORY and disk is not None and b"\0" in disk:
-            kept = self._store.spool.keep_aside(path, disk)
-            self.notices.append(f"{path} was no text any more: it is kept as {kept}, and {path} is as it was before.")
+            copy = self._store.spool.keep_aside(path, disk)
+            self.notices.append(f"{path} was no text any more: it is kept as {copy}, and {path} is as it was before.")
             return tip
         if blob is None:
             self._check_name(path)
@@ -333,8 +333,8 @@ class Transaction:
     def _keep_broken(self, path: str) -> None:
         """Keep aside what a user made of a fact that cannot be read, before the file is written."""
         if (data := self.broken.pop(path, None)) is not None:
-            kept = self._store.spool.keep_aside(path.replace("/", "-"), data)
-            self.notices.append(f"{path} could not be read as a fact: your version is kept as {kept}.")
+            copy = self._store.spool.keep_aside(path.replace("/", "-"), data)
+            self.notices.append(f"{path} could not be read as a fact: your version is kept as {copy}.")
 
     def _checked(self, path: str, before: bytes | None, content: bytes | None) -> bytes | None:
         if content is None:

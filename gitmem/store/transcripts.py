@@ -108,8 +108,8 @@ def read(store: Store, session: str) -> list[str] | None:
 
 def sessions(store: Store) -> list[Transcript]:
     """Return the stored transcripts of all users, oldest first."""
-    listed = (one for ref, tip in tips(store).items() for one in _listed(store.repository, ref, tip))
-    return sorted(listed, key=lambda one: one.path)
+    listed = (transcript for ref, tip in tips(store).items() for transcript in _listed(store.repository, ref, tip))
+    return sorted(listed, key=lambda transcript: transcript.path)
 
 
 def tips(store: Store) -> dict[str, str]:
@@ -183,7 +183,7 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
     """Write the commits that store these transcripts anew, on the root commit of every store; return the last one."""
     git = store.repository.git
     with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
-        for addition in sorted(stored, key=lambda one: (one.commit.authored, one.path)):
+        for addition in sorted(stored, key=lambda addition: (addition.commit.authored, addition.path)):
             who = Signature(addition.commit.author, addition.commit.email, addition.commit.authored)
             message = Message(addition.commit.subject, addition.commit.trailers).render()
             writer.commit(NewCommit(message, {}, who, who, {}, ((addition.path, REGULAR, addition.oid),)))
@@ -193,7 +193,9 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
 def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
     """Return the transcript of a session; the longest, if users share one."""
     return max(
-        (transcript for transcript in listed if transcript.session == name), key=lambda one: one.size, default=None
+        (transcript for transcript in listed if transcript.session == name),
+        key=lambda transcript: transcript.size,
+        default=None,
     )
 
 

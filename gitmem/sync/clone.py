@@ -282,8 +282,8 @@ def _remove_litter(file: str) -> None:
     """Remove what killed backups to this file have left beside it."""
     folder, name = os.path.split(file)
     unfinished = re.compile(rf"{re.escape(name)}\.tmp-([0-9]+)([.-].*)?")
-    for other in os.listdir(folder):
-        match, path = unfinished.fullmatch(other), os.path.join(folder, other)
+    for entry in os.listdir(folder):
+        match, path = unfinished.fullmatch(entry), os.path.join(folder, entry)
         if match and not is_running(int(match[1])):
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)

@@ -65,12 +65,12 @@ def check_rewritten(
     if Accept.REWRITTEN in accept:
         return
     if purges and theirs is not None:
-        one = f"gitmem review {purges[0]}"
+        command = f"gitmem review {purges[0]}"
         many = f" ('gitmem review' lists {len(purges)})" if len(purges) > 1 else ""
         raise RefusedError(
-            f"{remote.name} was rewritten, perhaps by a purge that is not followed here{many}: '{one}' shows it. "
+            f"{remote.name} was rewritten, perhaps by a purge that is not followed here{many}: '{command}' shows it. "
             f"{NOTHING}",
-            f"To take out here, too, what it took out: '{one} --take theirs', then 'gitmem sync'. To push the lost "
+            f"To take out here, too, what it took out: '{command} --take theirs', then 'gitmem sync'. To push the lost "
             "commits again: 'gitmem sync --accept rewritten'.",
         )
     if theirs is None:

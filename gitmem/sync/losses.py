@@ -190,8 +190,8 @@ def _removed_by_user(store: Store, local: str, target: str) -> set[str]:
         new = _texts(store, {path: change.new for path, change in named if change.new})
         standing = set[str]().union(*new.values())
         gone = {path: _gone(lines, standing, ()) for path, lines in old.items()}
-        kept = _emptied(gone, old) if own[oid].value(Trailer.OP) == Op.EDIT else ()
-        removed.update(line for path, lines in gone.items() if path not in kept for line in lines)
+        emptied = _emptied(gone, old) if own[oid].value(Trailer.OP) == Op.EDIT else ()
+        removed.update(line for path, lines in gone.items() if path not in emptied for line in lines)
     return removed
 
 

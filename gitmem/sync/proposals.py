@@ -66,17 +66,17 @@ def propose(
         NotFoundError: there is no such fact, nothing to propose, or no memory there yet.
         GitmemError: as `gitmem.sync.rounds.sync`.
     """
-    held, tip = fetch_memory(remote, connection, options), store.tip
-    if held is None or tip is None:
+    remote_tip, tip = fetch_memory(remote, connection, options), store.tip
+    if remote_tip is None or tip is None:
         raise NotFoundError(f"{remote.called} has no memory to propose to.", "'gitmem sync' pushes the first one.")
-    check_extent(store, remote, held, {tip})
-    check_signed(store, remote, held, {store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")}, tip)
-    check_project(store, remote, tip, held, options.accept)
-    check_incoming(store, remote, tip, held, options.accept, shared=True)
+    check_extent(store, remote, remote_tip, {tip})
+    check_signed(store, remote, remote_tip, {store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")}, tip)
+    check_project(store, remote, tip, remote_tip, options.accept)
+    check_incoming(store, remote, tip, remote_tip, options.accept, shared=True)
     git = store.repository.git
     ours, theirs = (
         {path: entry for path, entry in read_tree(git, commit).items() if FACT_PATH.fullmatch(path)}
-        for commit in (tip, held)
+        for commit in (tip, remote_tip)
     )
     chosen = sorted(path for path in ours if theirs.get(path) != ours[path])
     if ids:
@@ -91,7 +91,7 @@ def propose(
     title = name or (facts[0].description if facts else "")
     branch = f"{BRANCH}/{slug(title) or hashlib.sha256(title.encode('utf-8', 'replace')).hexdigest()[:12]}"
     pending = new_pending_ref(store)
-    commit = _written(store, pending, held, contents, facts)
+    commit = _written(store, pending, remote_tip, contents, facts)
     try:
         _push(store, connection, remote, commit, branch)
     finally:

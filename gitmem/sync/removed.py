@@ -55,12 +55,12 @@ def _kept_elsewhere(store: Store, tip: str) -> set[str]:
     """Return the files that commits removed whose text stays in another file."""
     form = "--format=%x01%(trailers:key=Gitmem-Op,valueonly,separator=%x20)%x02"
     said = store.repository.git.run("log", "--diff-filter=D", "--name-only", "--no-renames", "-z", form, tip)
-    found: set[str] = set()
+    ids: set[str] = set()
     for commit in said.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         op, _, names = commit.partition("\x02")
         if op.strip() in _KEPT_ELSEWHERE:
-            found.update(name.strip("\n") for name in names.split("\0"))
-    return found
+            ids.update(name.strip("\n") for name in names.split("\0"))
+    return ids
 
 
 def bring_back(store: Store, removed: Removed) -> str | None:
