@@ -64,7 +64,9 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
         body = f"{body[:half]}\n\n{body[-half:]}"
     told, parts = [*_told(body)], sections(body)
     # Entries carried over by a rotation count only if there are no others.
-    days = [one.day for one in told if one.day and not one.kept] or [one.day for one in told if one.day]
+    days = [memory.day for memory in told if memory.day and not memory.kept] or [
+        memory.day for memory in told if memory.day
+    ]
     days += [day for part in parts if part.title.casefold() not in KEPT_SECTIONS and (day := day_of(part.title))]
     first, last = min(days, default=archive_day(archive)), max(days, default=archive_day(archive))
     of_days = [fact for fact in facts if first <= f"{fact.created:%Y-%m-%d}" <= last]
@@ -96,9 +98,9 @@ def digest(text: str, most: int) -> list[str]:
 def session_lines(told: Iterable[Told], most: int) -> list[str]:
     """Return a line for each of the last sessions: its requests and results in order, as far as they fit."""
     sessions: dict[tuple[str, str], list[str]] = {}
-    for one in told:
-        if one.label == EXCHANGE and one.text:
-            sessions.setdefault((one.day, one.session), []).append(_cut(one.text, _LONGEST_PART))
+    for memory in told:
+        if memory.label == EXCHANGE and memory.text:
+            sessions.setdefault((memory.day, memory.session), []).append(_cut(memory.text, _LONGEST_PART))
     lines = []
     for (day, _), parts in [*sessions.items()][-most:]:
         line = _cut("; ".join(part.rstrip(" .") for part in dict.fromkeys(parts)), _LONGEST_LINE)
@@ -108,7 +110,7 @@ def session_lines(told: Iterable[Told], most: int) -> list[str]:
 
 def entry_lines(told: Iterable[Told], most: int) -> list[str]:
     """Return a line for each of the last entries."""
-    lines = (shorten(one.text, _LONGEST_LINE) for one in told if one.id)
+    lines = (shorten(memory.text, _LONGEST_LINE) for memory in told if memory.id)
     return [*dict.fromkeys(_ended(line) for line in lines if line)][-most:]
 
 
@@ -132,12 +134,12 @@ def _told(body: str) -> Iterator[Told]:
     titled = [("", body[: parts[0].start if parts else len(body)])]
     titled += [(part.title, body[part.body : part.end]) for part in parts]
     for title, text in titled:
-        kept, position = title.casefold() in KEPT_SECTIONS, 0
+        is_kept, position = title.casefold() in KEPT_SECTIONS, 0
         for entry in find_entries(text):
-            yield from _lines(text[position : entry.start], title, kept=kept)
-            yield _of_entry(entry.entry, title, kept=kept)
+            yield from _lines(text[position : entry.start], title, kept=is_kept)
+            yield _of_entry(entry.entry, title, kept=is_kept)
             position = entry.end
-        yield from _lines(text[position:], title, kept=kept)
+        yield from _lines(text[position:], title, kept=is_kept)
 
 
 def _lines(text: str, title: str, *, kept: bool) -> Iterator[Told]:
@@ -173,7 +175,7 @@ def _section_lines(body: str) -> Iterator[str]:
 def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
     """Return the decisions, rules and preferences: entries, then facts of these days that no entry has."""
     decisions: dict[str, KeyDecision] = {}
-    recorded = [(one.text, one.day) for one in told if one.label in _DECIDED]
+    recorded = [(memory.text, memory.day) for memory in told if memory.label in _DECIDED]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in WEIGHED]
     for text, day in recorded:
         statement, _, reason = text.partition(WHY)
@@ -186,7 +188,9 @@ def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]
 def _issues(told: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:
     """Return the issues: entries, then facts of these days that no entry has; what a fact says of one goes before."""
     by_text = {fact.description.casefold(): fact for fact in facts if fact.kind is FactKind.ISSUE}
-    recorded = [(" ".join(one.text.split()), one.day) for one in told if one.label == MemoryType.ISSUE.label]
+    recorded = [
+        (" ".join(memory.text.split()), memory.day) for memory in told if memory.label == MemoryType.ISSUE.label
+    ]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in by_text.values()]
     issues: dict[str, Issue] = {}
     for text, day in recorded:

@@ -182,12 +182,12 @@ def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> d
     return first
 
 
-def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:
-    summary = summary_path(found.path)
+def _rotated(addition: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:
+    summary = summary_path(addition.path)
     return RotatedFile(
-        path=found.path,
-        rotated_at=found.commit.authored,
-        commit=found.commit.oid,
+        path=addition.path,
+        rotated_at=addition.commit.authored,
+        commit=addition.commit.oid,
         present=present,
         size=len(data),
         tokens=tokens_of_size(len(data)),
@@ -335,8 +335,8 @@ def log_before(store: Store, transaction: Transaction, day: date) -> bytes | Non
     Late deliveries and replays are compared with it, so that nothing is saved twice. Such a delivery begins a new log,
     which is consolidated as the one before was.
     """
-    held: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
-    return _removed(store, tuple(held), daily_path(day.isoformat())) if held else None
+    logs: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
+    return _removed(store, tuple(logs), daily_path(day.isoformat())) if logs else None
 
 
 @lru_cache(maxsize=64)  # a replay asks for the same days turn after turn

@@ -72,7 +72,7 @@ def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
     A longer one in force whose words it gives goes before it.
     """
     words = normalized(text)
-    holding = max((len(one) for one in marks.in_force if words.startswith(one)), default=0)
+    holding = max((len(line) for line in marks.in_force if words.startswith(line)), default=0)
     for fact in marks.facts.values():
         if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
             statement = normalized(fact.description)
@@ -135,7 +135,7 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
 
 def offline_summary(store: Store, archive: str, text: str) -> Summary:
     """Return the summary of an archive, whose whole text is given, by what is recorded."""
-    entries = {tail_of(found.entry.id): found.entry for found in find_entries(text)}
+    entries = {tail_of(place.entry.id): place.entry for place in find_entries(text)}
     themes = []
     for concept in known_concepts(store):
         own = [entries[tail] for tail in map(tail_of, concept.exchanges) if tail in entries]
@@ -213,7 +213,7 @@ def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tup
         before = json.dumps(asked.value.to_json(), ensure_ascii=False) if asked.value else ""
         lead = f"This is part {number} of {len(parts)}. Go on with the summary of those before it:\n{before}\n\n"
         question = Question("summary", instructions, lead + part if before else part, SCHEMA)
-        asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
+        asked = ask(store, question, archive, lambda answer: read_answer(store, archive, text, answer, ""), tries)
         dollars.append(asked.dollars)
         if asked.value is None:
             break
@@ -246,18 +246,18 @@ def _brief(store: Store, text: str) -> tuple[str, str, bool]:
 
 def pieces(text: str, most: int) -> list[str]:
     """Return a text in pieces of at most `most` characters, cut at the ends of lines where there are some."""
-    found = []
+    parts = []
     while len(text) > most:
         end = text.rfind("\n", 0, most) + 1 or most
-        found.append(text[:end])
+        parts.append(text[:end])
         text = text[end:]
-    return [*found, text]
+    return [*parts, text]
 
 
-def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
+def read_answer(store: Store, archive: str, text: str, answer: Mapping[str, object], method: str) -> Summary:
     """Return the summary of a reply, redacted. Raises ReplyError if the summary is too short."""
     try:
-        return from_answer(without_secrets(store, given), offline_summary(store, archive, text), method)
+        return from_answer(without_secrets(store, answer), offline_summary(store, archive, text), method)
     except ValueError as error:
         raise ReplyError(str(error)) from None
 
@@ -272,8 +272,8 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
     """
     text = _text_of(store, archive)
     try:
-        given = parse_reply(reply, SCHEMA)
-        summary = read_answer(store, archive, text, given, method)
+        answer = parse_reply(reply, SCHEMA)
+        summary = read_answer(store, archive, text, answer, method)
     except ReplyError as error:
         transact(store, lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
         raise RefusedError(
@@ -281,7 +281,7 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
             f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
         ) from None
     done = _put(store, summary._replace(provider=host), session, over=True)
-    return done._replace(left_out=tuple(left_out(given)))
+    return done._replace(left_out=tuple(left_out(answer)))
 
 
 def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:

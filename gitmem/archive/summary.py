@@ -108,9 +108,9 @@ class Summary(Value):
 def cleaned(summary: Summary) -> Summary:
     """Return a summary within its bounds: texts on one line, shortened, and not too many."""
     limit = MAX_TEXT
-    while len("\n".join(_header(found := _cut(summary, limit))).encode()) > _MAX_HEADER:
+    while len("\n".join(_header(short := _cut(summary, limit))).encode()) > _MAX_HEADER:
         limit //= 2
-    return found
+    return short
 
 
 def _cut(summary: Summary, limit: int) -> Summary:
@@ -172,13 +172,13 @@ def _header(summary: Summary) -> list[str]:
 def parse_document(data: bytes) -> Summary:
     """Return the summary in a document; missing or unreadable fields are empty."""
     document = Document.parse(data)
-    given = document.metadata
-    cost, names = given.get("cost"), (("dateRange", "date_range"), ("sectionCount", "section_count"))
-    value = {key: given.get(name) for key, name in (*names, ("keyDecisions", "key_decisions"))}
-    value |= {"themes": given.get("themes"), "issues": given.get("issues"), "overallSummary": document.body}
-    summary = from_json(value, as_text(given.get("archive")), as_text(given.get("method")))
+    header = document.metadata
+    cost, names = header.get("cost"), (("dateRange", "date_range"), ("sectionCount", "section_count"))
+    value = {key: header.get(name) for key, name in (*names, ("keyDecisions", "key_decisions"))}
+    value |= {"themes": header.get("themes"), "issues": header.get("issues"), "overallSummary": document.body}
+    summary = from_json(value, as_text(header.get("archive")), as_text(header.get("method")))
     price = float(cost) if isinstance(cost, int | float) else None
-    return cleaned(summary._replace(provider=as_text(given.get("provider")), cost=price))
+    return cleaned(summary._replace(provider=as_text(header.get("provider")), cost=price))
 
 
 def _schema(**properties: object) -> dict[str, object]:
@@ -202,50 +202,50 @@ SCHEMA = _schema(
 """What a model or an agent is to answer: the object of a summary, but for `sectionCount`, which is counted here."""
 
 
-def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
+def from_answer(answer: Mapping[str, object], offline: Summary, method: str) -> Summary:
     """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
 
     Days and the number of sections are those of `offline`, which counted them. Raises ValueError if it says hardly
     anything; the message is the end of a sentence that begins with "it".
     """
-    summary = from_json(given, offline.archive, method)
+    summary = from_json(answer, offline.archive, method)
     fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
     if len(split(summary.overall_summary)) < fewest:
         raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
     return summary._replace(date_range=offline.date_range, section_count=offline.section_count)
 
 
-def left_out(given: Mapping[str, object]) -> list[str]:
+def left_out(answer: Mapping[str, object]) -> list[str]:
     """Return in words how much of an answer is more than a summary holds: "2 of 12 themes"."""
     lists = {
-        name: given.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
+        name: answer.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
     }
-    more = {name: len(found) for name, found in lists.items() if isinstance(found, list) and len(found) > MAX_ITEMS}
+    more = {name: len(items) for name, items in lists.items() if isinstance(items, list) and len(items) > MAX_ITEMS}
     return [f"{size - MAX_ITEMS} of {size} {name}" for name, size in more.items()]
 
 
-def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
+def from_json(answer: Mapping[str, object], archive: str, method: str) -> Summary:
     """Return the summary in a JSON object; missing or malformed fields are empty."""
-    days, count = given.get("dateRange"), given.get("sectionCount")
+    days, count = answer.get("dateRange"), answer.get("sectionCount")
     return cleaned(
         Summary(
             archive=archive,
             date_range=(as_text(days.get("first")), as_text(days.get("last"))) if isinstance(days, dict) else ("", ""),
             section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
-            themes=_items(Theme, given.get("themes")),
-            key_decisions=_items(KeyDecision, given.get("keyDecisions")),
-            issues=_items(Issue, given.get("issues")),
-            overall_summary=overall if isinstance(overall := given.get("overallSummary"), str) else "",
+            themes=_items(Theme, answer.get("themes")),
+            key_decisions=_items(KeyDecision, answer.get("keyDecisions")),
+            issues=_items(Issue, answer.get("issues")),
+            overall_summary=overall if isinstance(overall := answer.get("overallSummary"), str) else "",
             method=method,
         )
     )
 
 
-def _items(kind: type[Item], given: object) -> tuple[Item, ...]:
+def _items(kind: type[Item], items: object) -> tuple[Item, ...]:
     """Return the values in a list of objects; what an object lacks is empty."""
-    found = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    dicts = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     readers = [(name, as_texts if name == "sessions" else as_text) for name in kind._fields]
-    return tuple(kind._make(read(one.get(name)) for name, read in readers) for one in found)
+    return tuple(kind._make(read(item.get(name)) for name, read in readers) for item in dicts)
 
 
 def summary_id(archive: str) -> str:

@@ -44,12 +44,12 @@ class Rule(Value):
 @cache
 def rules() -> dict[str, Rule]:
     """Return the rule of each setting, by its key: the rows of `data/settings.tsv`."""
-    found = {}
+    rules_by_key = {}
     for key, least, most, tracked, choices, words in table("settings.tsv"):
         first, _, last = tracked.partition(" ")
         bounds = (int(first), int(last)) if last else None
-        found[key] = Rule(words, int(least or 0), int(most or _MOST), tuple(choices.split()), bounds)
-    return found
+        rules_by_key[key] = Rule(words, int(least or 0), int(most or _MOST), tuple(choices.split()), bounds)
+    return rules_by_key
 
 
 def value_of(config: Config, key: str) -> object:

@@ -139,15 +139,15 @@ def render_entry(entry: Entry, newline: str = "\n") -> str:
 
 def find_entries(text: str, start: int = 0, end: int | None = None) -> list[FoundEntry]:
     """Return the entries that begin in `text[start:end]`, in order."""
-    found = []
+    entries = []
     position = start
     first_line = re.compile(FIRST_LINE)
     while match := first_line.search(text, position):
         if end is not None and match.start() >= end:
             break
-        found.append(_read(text, match))
-        position = found[-1].end
-    return found
+        entries.append(_read(text, match))
+        position = entries[-1].end
+    return entries
 
 
 def entry_id(piece: str) -> str:
@@ -227,15 +227,15 @@ def fences(text: str) -> list[tuple[int, int]]:
         closed.append(len(mark) <= longest[mark[0]])
         if not line["words"].strip(_BLANK):
             longest[mark[0]] = max(longest[mark[0]], len(mark))
-    found = []
+    marks = []
     opening = None
     for line, closes in zip(lines, reversed(closed), strict=True):
         if opening is None:
             opening = line if closes else None
         elif line["mark"].startswith(opening["mark"]) and not line["words"].strip(_BLANK):
-            found.append((opening.start(), min(line.end() + 1, len(text))))
+            marks.append((opening.start(), min(line.end() + 1, len(text))))
             opening = None
-    return found
+    return marks
 
 
 def sections(text: str) -> list[Section]:
@@ -271,9 +271,9 @@ def find_section(text: str, title: str) -> Section | None:
     return max(named, key=lambda part: part.level, default=None)
 
 
-def section_of(text: str, found: FoundEntry) -> str:
+def section_of(text: str, place: FoundEntry) -> str:
     """Return the title of the section that holds an entry, "" if none."""
-    return next((part.title for part in sections(text) if part.start <= found.start < part.end), "")
+    return next((part.title for part in sections(text) if part.start <= place.start < part.end), "")
 
 
 def entry_ids(text: str) -> set[str]:
@@ -326,10 +326,10 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
 
 def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
     """Return the text with an entry: in place of the one with the same digest, else ordered by its id."""
-    found = find_by_digest(text, tail_of(entry.id))
-    if found is None:
+    place = find_by_digest(text, tail_of(entry.id))
+    if place is None:
         return restore_entries(text, [(section, entry)], newline)
-    return replace_entry(text, found, entry._replace(id=found.entry.id), newline)
+    return replace_entry(text, place, entry._replace(id=place.entry.id), newline)
 
 
 def replace_entry(text: str, old: FoundEntry, new: Entry, newline: str = "\n") -> str:

@@ -67,7 +67,9 @@ def short_session(session: str) -> str:
 
 def session_tag(session: str) -> tuple[str, ...]:
     """Return the tag of a session: as many characters of its id that fit a tag as `short_session` has."""
-    fit = "".join(one for one in session if one.isascii() and (one.isalnum() or one == "-"))
+    fit = "".join(
+        character for character in session if character.isascii() and (character.isalnum() or character == "-")
+    )
     tag = fit[: len(short_session(session))].strip("-")
     return (tag,) if tag else ()
 
@@ -110,13 +112,13 @@ _SHOWN, _LISTED = 80, 5  # characters and names in an error
 def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
     """Return the thing of this name, or the only one whose name begins so, of pairs; else raise NotFoundError."""
     every = [*names]
-    found = {key for name, key in every if name == prefix}
-    found = found or {key for name, key in every if prefix and name.startswith(prefix)}
-    if len(found) == 1:
-        return found.pop()
-    if not found:
+    keys = {key for name, key in every if name == prefix}
+    keys = keys or {key for name, key in every if prefix and name.startswith(prefix)}
+    if len(keys) == 1:
+        return keys.pop()
+    if not keys:
         raise NotFoundError(f"There is no {noun} {prefix[:_SHOWN]!r}.", remedy)
-    listed = ", ".join(sorted(found)[:_LISTED]) + (", …" if len(found) > _LISTED else "")
+    listed = ", ".join(sorted(keys)[:_LISTED]) + (", …" if len(keys) > _LISTED else "")
     raise NotFoundError(f"More than one {noun} begins with {prefix[:_SHOWN]!r}: {listed}.", "Give more of it.")
 
 
@@ -309,18 +311,18 @@ def scopes_of_line(text: str) -> tuple[str, ...]:
     return scopes_in(match[1].replace("#", "").split()) if match else ()
 
 
-def is_within(part: str, other: str) -> bool:
+def is_within(part: str, path: str) -> bool:
     """Return whether a part is the other one or lies in it."""
-    return not other or f"{part}/".startswith(f"{other}/")
+    return not path or f"{part}/".startswith(f"{path}/")
 
 
 def do_all_meet(some: Iterable[str], here: str) -> bool:
     """Return whether each of these parts meets `here`: only then a text made of memories of several parts is shown."""
-    return all(do_meet((one,), (here,)) for one in some)
+    return all(do_meet((part,), (here,)) for part in some)
 
 
 def do_meet(some: Collection[str], others: Collection[str]) -> bool:
     """Return whether one of these parts equals, contains or is in one of the others; no part is the whole project."""
     some, others = set(some) - {""}, set(others) - {""}
-    pairs = ((one, other) for one in some for other in others)
-    return not some or not others or any(is_within(one, other) or is_within(other, one) for one, other in pairs)
+    pairs = ((part, path) for part in some for path in others)
+    return not some or not others or any(is_within(part, path) or is_within(path, part) for part, path in pairs)

@@ -152,8 +152,8 @@ def _after(line: str, at: int, expected: str) -> int:
     return at + len(expected)
 
 
-def _scalar(found: re.Match[str]) -> object:
-    kind, text = found.lastgroup, found[0]
+def _scalar(match: re.Match[str]) -> object:
+    kind, text = match.lastgroup, match[0]
     if kind == "bare":
         if text.lower() in _WORDS_WITH_A_MEANING:
             raise ValueError

@@ -50,20 +50,20 @@ class Checked(Value):
 
 def check_headers(store: Store, paths: Sequence[str]) -> Checked:
     """Look for documents with invalid front matter, by line and reason."""
-    found = []
+    problems = []
     for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
         if is_broken(store, path):
-            found.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact holds"))
+            problems.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact holds"))
         elif problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
-            found.append((path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"))
-    message = f"{count(len(found), 'document')} with a header that cannot be read; the text below it is used."
+            problems.append((path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"))
+    message = f"{count(len(problems), 'document')} with a header that cannot be read; the text below it is used."
     remedy = f"Correct the lines between the two '---', or take the last version: git -C {store.root} checkout -- FILE"
     problem_found = Finding("headers", Level.PROBLEM, message, remedy)
-    return _checked(found, "Every document's header can be read.", problem_found)
+    return _checked(problems, "Every document's header can be read.", problem_found)
 
 
 def is_broken(store: Store, path: str) -> bool:
@@ -74,36 +74,38 @@ def is_broken(store: Store, path: str) -> bool:
 
 def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
     """Look for conflict markers in documents, by line."""
-    found = [(path, f"{path}, line {line}") for path, data in _documents(store, paths) for line in conflict_lines(data)]
+    places = [
+        (path, f"{path}, line {line}") for path, data in _documents(store, paths) for line in conflict_lines(data)
+    ]
     remedy = "Edit each place as it should be, and remove the three marker lines."
     problem = Finding("conflicts", Level.PROBLEM, "The memory contains conflict markers.", remedy)
-    return _checked(found, "No conflict markers.", problem)
+    return _checked(places, "No conflict markers.", problem)
 
 
-def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
+def _checked(places: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
     """Return the problem with its places, or that all is `fine`."""
-    problem = problem._replace(details=tuple(words for _, words in found))
-    return Checked(judged(problem, fine, is_broken=found), tuple(found))
+    problem = problem._replace(details=tuple(words for _, words in places))
+    return Checked(judged(problem, fine, is_broken=places), tuple(places))
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
     """Look for likely secrets in files, names and new commit messages, by kind and place, without showing any."""
     named = bool(_secrets(store, ["\n".join(paths)]))  # all in one scan, which is quicker
-    found = []
+    places = []
     for path in paths:
         data = read_or_none(store, path)
         shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, readings(data) if data else ())
         place = redact(path).text if shown or kinds else path
-        found += [(path, f"{place}: {kinds}")] if kinds else []
-        found += [(path, f"the name of {place}: {shown}")] if shown else []
+        places += [(path, f"{place}: {kinds}")] if kinds else []
+        places += [(path, f"the name of {place}: {shown}")] if shown else []
     tip = store.repository.tip(store.repository.branch())
     said = messages(store.repository.git, tip, _MESSAGES) if tip else []
     if said and _secrets(store, ["\n\n".join(message for _, message in said)]):
         told = [(oid, _secrets(store, [message])) for oid, message in said]
-        found += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
-    message = f"{count(len(found), 'place')} with a likely secret."
+        places += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
+    message = f"{count(len(places), 'place')} with a likely secret."
     remedy = "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
-    return _checked(found, "No secrets in the files.", Finding("secrets", Level.PROBLEM, message, remedy))
+    return _checked(places, "No secrets in the files.", Finding("secrets", Level.PROBLEM, message, remedy))
 
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
@@ -115,17 +117,17 @@ def _secrets(store: Store, texts: Iterable[str]) -> str:
 
 def check_names(store: Store, paths: Sequence[str]) -> Checked:
     """Look for names that some file system rejects or confuses, and for symbolic links."""
-    found = []
+    problems = []
     for path in paths:
         try:
             check_path(path.rstrip("/"))
         except RefusedError as error:
-            found.append((path, error.message))
+            problems.append((path, error.message))
         else:
             if complaint := unusable_name(path.rstrip("/")):
-                found.append((path, f"{path!a}, {complaint}"))
+                problems.append((path, f"{path!a}, {complaint}"))
         if os.path.islink(os.path.join(store.root, path)):
-            found.append((path, f"{path} is a symbolic link; gitmem follows none."))
+            problems.append((path, f"{path} is a symbolic link; gitmem follows none."))
     paths = [path.rstrip("/") for path in known_files(store.repository.git)]
     names = {*paths, *(path[:end] for path in paths for end, letter in enumerate(path) if letter == "/")}
     if len(set(fold("\n".join(names)).split("\n"))) < len(names):
@@ -133,10 +135,10 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
         for name in sorted(names):
             twins[fold(name)].append(name)
         alike = [twin for twin in twins.values() if len(twin) > 1]
-        found += [(one[0], f"Some systems do not tell these names apart: {', '.join(one)}.") for one in alike]
-    message = f"{count(len(found), 'name')} not usable on every system."
+        problems += [(names[0], f"Some systems do not tell these names apart: {', '.join(names)}.") for names in alike]
+    message = f"{count(len(problems), 'name')} not usable on every system."
     remedy = "Rename them, so that the store works on every system."
-    return _checked(found, "All names are usable on every system.", Finding("names", Level.WARNING, message, remedy))
+    return _checked(problems, "All names are usable on every system.", Finding("names", Level.WARNING, message, remedy))
 
 
 def check_copies(store: Store, paths: Sequence[str]) -> Checked:  # noqa: ARG001  # a copy may lie beside any file
@@ -152,10 +154,12 @@ def check_copies(store: Store, paths: Sequence[str]) -> Checked:  # noqa: ARG001
 
 def check_facts(store: Store, paths: Sequence[str]) -> Checked:
     """Look for files that are shown nowhere: those in facts/ that are no facts, and documents of two ids."""
-    found = [(path, path) for path in (*no_facts(store, paths), *_of_two_ids(store, paths))]
-    message = f"{count(len(found), 'file')} without an id or a kind, or with another id than its name has: never shown."
+    places = [(path, path) for path in (*no_facts(store, paths), *_of_two_ids(store, paths))]
+    message = (
+        f"{count(len(places), 'file')} without an id or a kind, or with another id than its name has: never shown."
+    )
     remedy = "Write the id of the file's name into its header; 'gitmem facts add' saves a fact."
-    return _checked(found, "All files of facts are facts.", Finding(FACTS, Level.WARNING, message, remedy))
+    return _checked(places, "All files of facts are facts.", Finding(FACTS, Level.WARNING, message, remedy))
 
 
 def no_facts(store: Store, paths: Iterable[str]) -> list[str]:
@@ -229,11 +233,13 @@ def look(
     paths = sorted(path for path in named if os.path.lexists(os.path.join(store.root, path)))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
     checked = [check(store, paths) for check in (check_headers, check_conflicts, *more)]
-    found = [path for one in checked for path, _ in one.found if path]
-    now = _Seen(tip, tuple(sorted(edited.union(found))), review, (due[-1].path if due else seen.upto) if left else None)
+    problems = [path for check in checked for path, _ in check.found if path]
+    now = _Seen(
+        tip, tuple(sorted(edited.union(problems))), review, (due[-1].path if due else seen.upto) if left else None
+    )
     if seen != now:
         _remember(store, now, record)
-    return Looked(tuple(one.finding for one in checked), review, left)
+    return Looked(tuple(check.finding for check in checked), review, left)
 
 
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:

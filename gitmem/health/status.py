@@ -164,7 +164,7 @@ def _known(store: Store, listed: str, memory: bytes, no_facts: int) -> MemoryCou
     return MemoryCounts(
         sessions=sessions,
         facts=listed.count("\0facts/") - no_facts,
-        issues=sum(not is_purged(found.entry.text) for found in issues),
+        issues=sum(not is_purged(issue.entry.text) for issue in issues),
         patterns=listed.count("\0patterns/bugs/"),
     )
 

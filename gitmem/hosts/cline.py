@@ -91,7 +91,7 @@ def _input(given: object) -> Payload:
     """Return the arguments of a tool, by Claude Code's names; a patch may be a text of its own."""
     known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
     listed = known.get("commands")
-    run = "\n".join(one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str))
+    run = "\n".join(item for item in (listed if isinstance(listed, list) else [listed]) if isinstance(item, str))
     question = {"question": known.get("question"), "options": known.get("options")}
     asked = {"questions": [question]} if "question" in known else {}
     return known | asked | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}

@@ -58,8 +58,8 @@ def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     for one in hook_places(text):
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one.event).lower()
         hook = one.item.node.plain()
-        given = hook if isinstance(hook, dict) else {}
-        known = {key: given.get(key) for key in ("type", "command", "timeout")} | {"async": False}
+        own_hook = hook if isinstance(hook, dict) else {}
+        known = {key: own_hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
         identity = {"event_name": name, "hooks": [known]}
         said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
         place = json.dumps(f"{path}:{name}:{one.group}:{one.hook}", ensure_ascii=False)
@@ -156,9 +156,11 @@ def _is_codex_own(payload: Payload, text: str) -> bool:
 
 def _codex_call(payload: Payload, base: Record, key: str) -> Record:
     """Return the call of a tool; a patch may be the tool's whole input, or a command of the shell's."""
-    name, given = text_of(payload, "name"), payload.get("arguments") or payload.get("input")
-    parsed = next(objects(given), None) if isinstance(given, str) else None
-    called: dict[str, object] = {"command": given if isinstance(given, str) else ""} if parsed is None else parsed
+    name, arguments = text_of(payload, "name"), payload.get("arguments") or payload.get("input")
+    parsed = next(objects(arguments), None) if isinstance(arguments, str) else None
+    called: dict[str, object] = (
+        {"command": arguments if isinstance(arguments, str) else ""} if parsed is None else parsed
+    )
     words = called.get("cmd") or called.get("command")
     if isinstance(words, list):  # of older versions: ["bash", "-lc", "ls"]
         texts = [word for word in words if isinstance(word, str)]
@@ -176,10 +178,10 @@ def _codex_answers(text: str) -> Payload | None:
     told = next(objects(text), {}).get("answers") if text.startswith('{"answers":') else None
     if not isinstance(told, dict):
         return None
-    given = {key: value.get("answers") for key, value in told.items() if isinstance(value, dict)}
-    lists = ((key, value) for key, value in given.items() if isinstance(value, list))
+    answers = {key: value.get("answers") for key, value in told.items() if isinstance(value, dict)}
+    lists = ((key, value) for key, value in answers.items() if isinstance(value, list))
     return answered(
-        (key, ", ".join(one.removeprefix("user_note: ") for one in value if isinstance(one, str)))
+        (key, ", ".join(line.removeprefix("user_note: ") for line in value if isinstance(line, str)))
         for key, value in lists
     )
 

@@ -73,8 +73,10 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
         yield base._replace(role=Role.ASSISTANT, text=said, model=text_of(data, "model"))
     elif kind == "tool.execution_start":
         name = text_of(data, "toolName")
-        given = data.get("arguments")
-        yield base.call(_COPILOT_TOOLS.get(name, name), key, _copilot_asked(given) if name == _COPILOT_ASKS else given)
+        arguments = data.get("arguments")
+        yield base.call(
+            _COPILOT_TOOLS.get(name, name), key, _copilot_asked(arguments) if name == _COPILOT_ASKS else arguments
+        )
     elif kind == "tool.execution_complete":
         text = _COPILOT_ADDED.sub("", text_of(data, "result", "content") or text_of(data, "error", "message"))
         failed = data.get("success") is False or bool(_COPILOT_EXIT.search(text))
@@ -84,7 +86,7 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
 def _copilot_asked(given: object) -> Payload:
     """Return the input of a question in Claude Code's form."""
     asked = given if isinstance(given, dict) else {}
-    options = [{"label": one} for one in asked.get("choices") or () if isinstance(one, str)]
+    options = [{"label": choice} for choice in asked.get("choices") or () if isinstance(choice, str)]
     return {"questions": [{"question": text_of(asked, "message") or text_of(asked, "question"), "options": options}]}
 
 

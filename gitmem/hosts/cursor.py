@@ -24,11 +24,11 @@ _CURSOR_EVENTS = {
 
 def _cursor_read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's keys."""
-    given, tool = text_of(payload, "hook_event_name"), text_of(payload, "tool_name")
+    event, tool = text_of(payload, "hook_event_name"), text_of(payload, "tool_name")
     session = text_of(payload, "session_id") or text_of(payload, "conversation_id")
     roots = payload.get("workspace_roots")
     known = payload | {
-        "hook_event_name": _CURSOR_EVENTS.get(given, given),
+        "hook_event_name": _CURSOR_EVENTS.get(event, event),
         "session_id": session,
         "turn_id": text_of(payload, "generation_id"),
         "tool_name": _CURSOR_TOOLS.get(tool, tool),

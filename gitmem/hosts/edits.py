@@ -70,14 +70,14 @@ def as_toml(text: str) -> tuple[str, str]:
 def _files(kind: str) -> tuple[tuple[list[str], bytes], ...]:
     """Return the shipped files of a kind with their paths below its folder, read once a process."""
     top = resource("templates", "claude", kind)
-    found = []
+    files = []
     for folder, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
             with open(path, "rb") as file:
-                found.append((os.path.relpath(path, top).split(os.sep), file.read()))
-    return tuple(found)
+                files.append((os.path.relpath(path, top).split(os.sep), file.read()))
+    return tuple(files)
 
 
 def plugin_file(name: str, *path: str) -> FileEdit:

@@ -268,10 +268,10 @@ def _qwen_item(item: Payload, base: Record) -> Iterator[Record]:
 def _qwen_tool(part: Payload, base: Record, outcome: object) -> Iterator[Record]:
     call, result = part.get("functionCall"), part.get("functionResponse")
     if isinstance(call, dict):
-        name, given = text_of(call, "name"), call.get("args")
-        if name == _QWEN_DEFERRED and isinstance(given, dict):
-            name, given = text_of(given, "name"), given.get("arguments")
-        yield base.call(_TOOLS.get(name, name), text_of(call, "id"), given)
+        name, arguments = text_of(call, "name"), call.get("args")
+        if name == _QWEN_DEFERRED and isinstance(arguments, dict):
+            name, arguments = text_of(arguments, "name"), arguments.get("arguments")
+        yield base.call(_TOOLS.get(name, name), text_of(call, "id"), arguments)
     if isinstance(result, dict):
         text = text_of(result, "response", "error") or text_of(result, "response", "output")
         told = outcome if isinstance(outcome, dict) else {}
@@ -283,10 +283,12 @@ def _qwen_tool(part: Payload, base: Record, outcome: object) -> Iterator[Record]
 def _qwen_answers(told: Payload) -> Payload | None:
     """Return the answers in the result of a question, by question; None for another result."""
     shown = told.get("resultDisplay")
-    given = shown.get("answers") if isinstance(shown, dict) else None
-    if not isinstance(given, list):
+    answers = shown.get("answers") if isinstance(shown, dict) else None
+    if not isinstance(answers, list):
         return None
-    return answered((text_of(one, "question"), text_of(one, "answer")) for one in given if isinstance(one, dict))
+    return answered(
+        (text_of(answer, "question"), text_of(answer, "answer")) for answer in answers if isinstance(answer, dict)
+    )
 
 
 QWEN = Host(

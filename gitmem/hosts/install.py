@@ -110,7 +110,7 @@ class Manifest:
                 os.rmdir(os.path.dirname(self.path))
                 os.rmdir(os.path.dirname(os.path.dirname(self.path)))
             return
-        files = {name: kept._asdict() for name, kept in records.items()}
+        files = {name: files._asdict() for name, files in records.items()}
         value = {"v": _VERSION, "files": files, "folders": sorted(folders)}
         if value == read_json(self.path):  # its time is that of the last installation that changed something
             return
@@ -121,9 +121,9 @@ class Manifest:
         folders: set[str] = set()
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
             value = read_json(self.path)
-            for path, kept in value["files"].items():
-                noted = {str(place): str(text) for place, text in kept["noted"].items()}
-                records[str(path)] = InstallRecord(kept["created"] is True, noted)
+            for path, record in value["files"].items():
+                noted = {str(place): str(text) for place, text in record["noted"].items()}
+                records[str(path)] = InstallRecord(record["created"] is True, noted)
             folders.update(map(str, value["folders"]))
         return records, folders
 

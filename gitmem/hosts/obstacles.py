@@ -144,7 +144,7 @@ def _managed_paths(name: str) -> list[str]:
         return [path] * bool(path)
     more = f"{path.removesuffix('.json')}.d"
     with contextlib.suppress(OSError):
-        return [*(os.path.join(more, one) for one in sorted(os.listdir(more), reverse=True)), path]
+        return [*(os.path.join(more, name) for name in sorted(os.listdir(more), reverse=True)), path]
     return [path]
 
 

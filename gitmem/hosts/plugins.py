@@ -64,14 +64,14 @@ _QUESTION = """
 
 def _read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's names of tools; `run` puts the prompt between quotes."""
-    tool, given = text_of(payload, "tool_name"), payload.get("tool_input")
+    tool, arguments = text_of(payload, "tool_name"), payload.get("tool_input")
     known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": _unquoted(text_of(payload, "prompt"))}
-    return known | {"tool_input": _input(given)} if isinstance(given, dict) else known
+    return known | {"tool_input": _input(arguments)} if isinstance(arguments, dict) else known
 
 
-def _input(given: Payload) -> Payload:
-    patch = text_of(given, "patchText")
-    return given | {"file_path": text_of(given, "filePath")} | ({"patch": patch} if patch else {})
+def _input(arguments: Payload) -> Payload:
+    patch = text_of(arguments, "patchText")
+    return arguments | {"file_path": text_of(arguments, "filePath")} | ({"patch": patch} if patch else {})
 
 
 def _unquoted(text: str) -> str:
@@ -147,8 +147,8 @@ def _read_part(item: Payload, base: Record) -> Iterator[Record]:
 def _call(part: Payload, base: Record) -> Iterator[Record]:
     tool, key, state = text_of(part, "tool"), text_of(part, "callID"), part.get("state")
     state = state if isinstance(state, dict) else {}
-    given, metadata = state.get("input"), state.get("metadata")
-    payload = _input(given) if isinstance(given, dict) else {}
+    arguments, metadata = state.get("input"), state.get("metadata")
+    payload = _input(arguments) if isinstance(arguments, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
     text = without_help(text_of(state, "error") or text_of(state, "output"))
     told = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
@@ -161,7 +161,7 @@ def _answers(asked: Payload, told: object) -> Payload | None:
     questions = asked.get("questions")
     if not isinstance(questions, list) or not isinstance(told, list):
         return None
-    texts = (", ".join(map(str, one)) if isinstance(one, list) else "" for one in told)
+    texts = (", ".join(map(str, answer)) if isinstance(answer, list) else "" for answer in told)
     return answered(
         (text_of(question, "question"), text)
         for question, text in zip(questions, texts, strict=False)
@@ -183,8 +183,8 @@ def _sessions(name: str, place: InstallPlace) -> list[str]:
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
     paths = [os.path.join(folder, file) for file in files if file.endswith(".db")]
-    found = ((path, *row) for path in paths for row in _rows(path, asked))
-    return [f"{path}#{key}" for path, key, where in found if is_below(str(where), place.project)]
+    rows = ((path, *row) for path in paths for row in _rows(path, asked))
+    return [f"{path}#{key}" for path, key, where in rows if is_below(str(where), place.project)]
 
 
 def _refusing(event: str, decision: str, reason: str) -> Payload:
@@ -313,9 +313,9 @@ _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop
 
 def _amp_read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's names of tools and their inputs."""
-    known, given = named_as_claude(payload, _AMP_TOOLS), payload.get("tool_input")
-    if isinstance(given, dict):
-        known["tool_input"] = given | {"command": text_of(given, "command") or text_of(given, "cmd")}
+    known, arguments = named_as_claude(payload, _AMP_TOOLS), payload.get("tool_input")
+    if isinstance(arguments, dict):
+        known["tool_input"] = arguments | {"command": text_of(arguments, "command") or text_of(arguments, "cmd")}
     return known
 
 

@@ -59,7 +59,7 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
         return [
             Obstacle(HOOKS, f"{script}, which the hooks read, is missing", f"'gitmem install {host.name}' renews it.")
         ]
-    found = [
+    stops = [
         [
             obstacle
             for obstacle in obstacles(host, place)
@@ -67,7 +67,7 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
         ]
         for place in hooked
     ]
-    return found[0] if found and all(found) else []
+    return stops[0] if stops and all(stops) else []
 
 
 def hooked_file(host: Host, place: InstallPlace) -> str:

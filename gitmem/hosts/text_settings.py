@@ -49,8 +49,8 @@ class TablesEdit(Edit):
         return _without_tables(text, tuple(self.tables), noted)
 
     def present(self, text: str) -> bool:
-        found = ((_table(text, name), values) for name, values in self.tables.items())
-        return any(starts_gitmem(table) or table == dict(values) for table, values in found)
+        tables = ((_table(text, name), values) for name, values in self.tables.items())
+        return any(starts_gitmem(table) or table == dict(values) for table, values in tables)
 
 
 def _without_tables(text: str, names: Sequence[str], noted: Noted) -> str:
@@ -103,7 +103,7 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
     """Return the range of a table and its subtables: from its header to that of the next other table."""
     keys = keys_of(name)
     start = None
-    for match in _TABLE.finditer(_STRINGS.sub(lambda one: " " * len(one[0]) if one["long"] else one[0], text)):
+    for match in _TABLE.finditer(_STRINGS.sub(lambda match: " " * len(match[0]) if match["long"] else match[0], text)):
         inside = keys_of(match["name"])[: len(keys)] == keys
         if start is None and inside:
             start = match.start()
@@ -145,9 +145,9 @@ class BlockEdit(Edit):
         match = _BLOCK.search(text)
         if match is not None:
             names = dict.fromkeys([*match["names"].split(", "), self.name])
-            kept = words.strip() if _is_ours(match) else match["text"]
+            rest = words.strip() if _is_ours(match) else match["text"]
             digest = _digest(words) if _is_ours(match) else match["digest"]
-            return text[: match.start()] + _rendered(kept, [*names], digest, newline) + text[match.end() :]
+            return text[: match.start()] + _rendered(rest, [*names], digest, newline) + text[match.end() :]
         block = _rendered(words.strip(), [self.name], _digest(words), newline)
         if not text:
             return f"{block}{newline}"
@@ -180,8 +180,8 @@ def _rendered(words: str, names: list[str], digest: str, newline: str) -> str:
     return newline.join(lines)
 
 
-def _is_ours(found: re.Match[str]) -> bool:
-    return _digest(found["text"]) == found["digest"]
+def _is_ours(match: re.Match[str]) -> bool:
+    return _digest(match["text"]) == match["digest"]
 
 
 def _digest(words: str) -> str:

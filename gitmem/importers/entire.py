@@ -49,15 +49,15 @@ def _longest(code: ProjectCode, listed: list[str]) -> list[Snapshot]:
         words = head.split()  # mode, type, id, bytes
         if words[1:2] == ["blob"] and words[-1].isdecimal():
             files[path] = (words[2], int(words[-1]))
-    found: dict[str, Snapshot] = {}
+    longest: dict[str, Snapshot] = {}
     for path, (oid, size) in list(files.items())[: 4 * _MOST]:
         match = _TRANSCRIPT.fullmatch(path)
         if match is None or size > _LARGEST:
             continue
         session = _session(code, files.get(f"{match['folder']}/metadata.json")) or match["folder"]
-        if session not in found or size > found[session].size:
-            found[session] = Snapshot(session, oid, size)
-    return [found[session] for session in sorted(found)]
+        if session not in longest or size > longest[session].size:
+            longest[session] = Snapshot(session, oid, size)
+    return [longest[session] for session in sorted(longest)]
 
 
 def _session(code: ProjectCode, metadata: tuple[str, int] | None) -> str:
@@ -72,13 +72,13 @@ def _session(code: ProjectCode, metadata: tuple[str, int] | None) -> str:
     return session[:200] if isinstance(session, str) else ""
 
 
-def write_transcripts(code: ProjectCode, found: list[Snapshot], folder: str) -> list[str]:
+def write_transcripts(code: ProjectCode, snapshots: list[Snapshot], folder: str) -> list[str]:
     """Write snapshots as transcripts into a folder of gitmem's own; return their paths.
 
     Raises GitmemError if git cannot read one.
     """
     paths = []
-    for number, snapshot in enumerate(found):
+    for number, snapshot in enumerate(snapshots):
         path = os.path.join(folder, f"{number:05}-{slug(snapshot.session) or 'session'}.jsonl")
         with open(path, "xb") as file:
             file.write(code.git.run("cat-file", "blob", snapshot.oid, timeout=_SECONDS))

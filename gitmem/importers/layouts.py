@@ -95,7 +95,7 @@ class _File(Value):
 def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for the files of a tool's memory."""
     beside = {file.path: file for file in files}
-    return make_plan(one for file in beside.values() for one in _planned(kind, file, beside, limits))
+    return make_plan(item for file in beside.values() for item in _planned(kind, file, beside, limits))
 
 
 def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile], limits: Limits) -> Found:
@@ -112,53 +112,55 @@ def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile
     yield Left(file.path, _UNKNOWN)
 
 
-def _memory(one: _File) -> Found:
+def _memory(source: _File) -> Found:
     """Yield a rolling memory, after its parts where it is over the threshold."""
-    modified, today = one.file.modified, f"{one.file.modified:%Y-%m-%d}"
+    modified, today = source.file.modified, f"{source.file.modified:%Y-%m-%d}"
     archives: list[ArchiveItem] = []
     day = ""
-    for number, (last, data) in enumerate(split_memory(one.file.data, one.limits, today)):
+    for number, (last, data) in enumerate(split_memory(source.file.data, source.limits, today)):
         day = max(day, last)  # names in order of the file, also of one that begins with its newest day
-        when = modified if day == today else one.when(day)  # the end of today may be in the future
-        archives.append(ArchiveItem(one.path, when, one.key("part", str(number), data), data))
+        when = modified if day == today else source.when(day)  # the end of today may be in the future
+        archives.append(ArchiveItem(source.path, when, source.key("part", str(number), data), data))
     whole = archives[0] if len(archives) == 1 else None
     if whole is None:
         yield from archives
-    newest = max((day for _, day in days_in(one.file.data)), default="")
-    yield MemoryItem(one.path, min(one.when(newest), modified), one.key(), one.file.data, whole)
+    newest = max((day for _, day in days_in(source.file.data)), default="")
+    yield MemoryItem(source.path, min(source.when(newest), modified), source.key(), source.file.data, whole)
 
 
-def _archive(one: _File) -> Found:
-    when = moment_in(one.path, one.zone) or _rotated_at(one) or one.file.modified
+def _archive(source: _File) -> Found:
+    when = moment_in(source.path, source.zone) or _rotated_at(source) or source.file.modified
     summary = None
     with contextlib.suppress(KeyError, ValueError):
-        summary = _summary(one.beside[one.path.removesuffix(".md") + ".summary.json"], archive_path(f"{when:{STAMP}}"))
-    yield ArchiveItem(one.path, when, one.key(), one.file.data, summary)
+        summary = _summary(
+            source.beside[source.path.removesuffix(".md") + ".summary.json"], archive_path(f"{when:{STAMP}}")
+        )
+    yield ArchiveItem(source.path, when, source.key(), source.file.data, summary)
 
 
-def _rotated_at(one: _File) -> datetime | None:
+def _rotated_at(source: _File) -> datetime | None:
     """Return the time in the index for an archive without a date in its name."""
     try:
-        listed = fields_of(read_json(one.beside[_INDEX].data)).get("rotatedFiles")
+        listed = fields_of(read_json(source.beside[_INDEX].data)).get("rotatedFiles")
     except (KeyError, ValueError):
         return None
     files = map(fields_of, listed if isinstance(listed, list) else ())
-    times = (text_of(file.get("rotatedAt")) for file in files if text_of(file.get("file")) == one.path)
+    times = (text_of(file.get("rotatedAt")) for file in files if text_of(file.get("file")) == source.path)
     return instant(next(times, ""), UTC)
 
 
-def _summary_alone(one: _File) -> Found:
+def _summary_alone(source: _File) -> Found:
     """Yield the summary of an archive that is gone."""
-    archive, when = f"{one.match[1]}.md", one.when(one.path)
+    archive, when = f"{source.match[1]}.md", source.when(source.path)
     path = archive_path(f"{when:{STAMP}}")
     try:
-        summary = _summary(one.file, path)
+        summary = _summary(source.file, path)
     except ValueError as error:
-        yield Left(one.path, f"it is no summary: {error}; gitmem makes one of the archive itself")
+        yield Left(source.path, f"it is no summary: {error}; gitmem makes one of the archive itself")
         return
-    if archive not in one.beside:
+    if archive not in source.beside:
         data = render_document(summary, when)
-        yield from one.as_document(summary_path(path), f"summary of {archive}", when=when, data=data)
+        yield from source.as_document(summary_path(path), f"summary of {archive}", when=when, data=data)
 
 
 def _summary(file: SourceFile, archive: str) -> Summary:
@@ -183,43 +185,45 @@ _DATES = ("date", "created", "createdAt", "timestamp", "ts", "session")
 _MOST_KEYWORDS = 20
 
 
-def _facts(one: _File) -> Found:
+def _facts(source: _File) -> Found:
     """Yield the facts of a `facts.json` in both its shapes, and the parts that are left.
 
     The old shape has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may
     have lists of both. The index of keywords beside them is derived and not read.
     """
     try:
-        given = fields_of(read_json(one.file.data))
+        fields = fields_of(read_json(source.file.data))
     except ValueError as error:
-        yield Left(one.path, str(error))
+        yield Left(source.path, str(error))
         return
-    yield from [*_listed_facts(one, given)] or [Left(one.path, "it holds no facts")]
+    yield from [*_listed_facts(source, fields)] or [Left(source.path, "it holds no facts")]
 
 
-def _listed_facts(one: _File, given: Mapping[str, object]) -> Found:
-    for name, listed in given.items():
+def _listed_facts(source: _File, fields: Mapping[str, object]) -> Found:
+    for name, listed in fields.items():
         if name in _LISTS and isinstance(listed, list):
             for number, said in enumerate(listed, 1):
-                fact = _fact(one, _LISTS[name], fields_of(said) or {"content": said})
+                fact = _fact(source, _LISTS[name], fields_of(said) or {"content": said})
                 if fact is None:
-                    yield Left(one.path, f"number {number} of its {name} says nothing")
+                    yield Left(source.path, f"number {number} of its {name} says nothing")
                     continue
                 # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
-                key, subject = one.key(fact.id), f"fact: {fact.description}"
-                yield FileItem(one.path, fact.created, key, render_fact(fact), fact.path, subject)
+                key, subject = source.key(fact.id), f"fact: {fact.description}"
+                yield FileItem(source.path, fact.created, key, render_fact(fact), fact.path, subject)
         elif name not in _DERIVED and listed and isinstance(listed, list | dict):
-            yield Left(one.path, f"{name[:40]!r} is no list of facts that gitmem knows")
+            yield Left(source.path, f"{name[:40]!r} is no list of facts that gitmem knows")
 
 
-def _fact(one: _File, kind: FactKind, given: Mapping[str, object]) -> Fact | None:
-    text = clean_text(first_text(given, *_SAID))
+def _fact(source: _File, kind: FactKind, fields: Mapping[str, object]) -> Fact | None:
+    text = clean_text(first_text(fields, *_SAID))
     if not text:
         return None
-    origin = {"tool": one.kind.value, "id": first_text(given, "id"), "session": first_text(given, "session")}
-    origin["exchange"] = first_text(given, "exchange", "exchangeId")
-    created = next(filter(None, (instant(first_text(given, name), one.zone) for name in _DATES)), one.file.modified)
-    sure = given.get("confidence")
+    origin = {"tool": source.kind.value, "id": first_text(fields, "id"), "session": first_text(fields, "session")}
+    origin["exchange"] = first_text(fields, "exchange", "exchangeId")
+    created = next(
+        filter(None, (instant(first_text(fields, name), source.zone) for name in _DATES)), source.file.modified
+    )
+    sure = fields.get("confidence")
     is_sure = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
     fact = make_fact(
         kind,
@@ -227,37 +231,37 @@ def _fact(one: _File, kind: FactKind, given: Mapping[str, object]) -> Fact | Non
         created,
         origin={key: value for key, value in origin.items() if value},
         confidence=float(str(sure)) if is_sure else None,
-        keywords=texts_of(given.get("keywords"))[:_MOST_KEYWORDS],
-        files=texts_of(given.get("files")),
+        keywords=texts_of(fields.get("keywords"))[:_MOST_KEYWORDS],
+        files=texts_of(fields.get("files")),
         sources=tuple(filter(None, (origin["session"],))),
     )
-    more = {"Why": first_text(given, "reason"), "How": first_text(given, "details", "solution")}
-    more = {label: clean_text(said) for label, said in (more | {"Resolved": first_text(given, "resolution")}).items()}
-    if kind is FactKind.ISSUE and (more["Resolved"] or first_text(given, "status").casefold() == "resolved"):
+    more = {"Why": first_text(fields, "reason"), "How": first_text(fields, "details", "solution")}
+    more = {label: clean_text(said) for label, said in (more | {"Resolved": first_text(fields, "resolution")}).items()}
+    if kind is FactKind.ISSUE and (more["Resolved"] or first_text(fields, "status").casefold() == "resolved"):
         fact = fact._replace(status=FactStatus.RESOLVED)
     return fact._replace(text="\n\n".join([text, *(f"**{label}:** {said}" for label, said in more.items() if said)]))
 
 
-def _log(one: _File) -> Found:
+def _log(source: _File) -> Found:
     """Yield a day's log of Jikime."""
-    day, entries, prose = one.match[1], list[tuple[str, Entry]](), list[str]()
-    if moment_in(day, one.zone) is None:
-        yield Left(one.path, "its name is no day")
+    day, entries, prose = source.match[1], list[tuple[str, Entry]](), list[str]()
+    if moment_in(day, source.zone) is None:
+        yield Left(source.path, "its name is no day")
         return
-    for section, time, label, text in items(one.text, prose):
+    for section, time, label, text in items(source.text, prose):
         if said := clean_text(text):
-            at = int(one.when(f"{day}_{time}").timestamp() * 1000)
-            digest = bytes.fromhex(item_key(one.kind, day, time, label, said))
+            at = int(source.when(f"{day}_{time}").timestamp() * 1000)
+            digest = bytes.fromhex(item_key(source.kind, day, time, label, said))
             entries.append((section, Entry(make_id(at, digest), time, label, said)))
-    when = one.when(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}")
+    when = source.when(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}")
     rest = "\n".join(prose).strip("\n")
-    yield LogItem(one.path, when, one.key(), day, tuple(entries), f"{rest}\n" if rest.strip() else "")
+    yield LogItem(source.path, when, source.key(), day, tuple(entries), f"{rest}\n" if rest.strip() else "")
 
 
-def _session(one: _File) -> Found:
+def _session(source: _File) -> Found:
     """Yield the summary of a session of memory-keeper as a document."""
-    name = one.match[1]
-    when = one.when(name)
+    name = source.match[1]
+    when = source.when(name)
     stamp, session = f"{when:{STAMP}}", slug(name) or "session"
     head = [
         "---",
@@ -265,96 +269,96 @@ def _session(one: _File) -> Found:
         "kind: session",
         f"created: {when.isoformat(timespec='seconds')}",
         f"session: {flow(name)}",
-        f"origin: {{tool: {one.kind.value}}}",
+        f"origin: {{tool: {source.kind.value}}}",
         "---",
     ]
-    data = "\n".join([*head, ""]).encode() + one.file.data
-    yield from one.as_document(session_path(stamp, session), f"session {name}", when=when, data=data)
+    data = "\n".join([*head, ""]).encode() + source.file.data
+    yield from source.as_document(session_path(stamp, session), f"session {name}", when=when, data=data)
 
 
-def _week(one: _File) -> Found:
+def _week(source: _File) -> Found:
     """Yield a week that an older tool consolidated; it is taken to be of the year it was written in.
 
     Week 53 of a year without one counts as 52.
     """
-    written, number = one.file.modified.date().isocalendar(), int(one.match[2])
-    year = int(one.match[1] or 0) or (written.year if number <= written.week else written.year - 1)
+    written, number = source.file.modified.date().isocalendar(), int(source.match[2])
+    year = int(source.match[1] or 0) or (written.year if number <= written.week else written.year - 1)
     sunday = None
     for week in [53, 52] if number == 53 else [number]:  # noqa: PLR2004
         with contextlib.suppress(ValueError):
             sunday = sunday or date.fromisocalendar(year, week, 7)
     if sunday is None:
-        yield Left(one.path, _UNKNOWN)
+        yield Left(source.path, _UNKNOWN)
         return
     name = week_of(sunday)
-    yield from _period(one, f"week {name}", weekly_path(name), name, sunday.isoformat())
+    yield from _period(source, f"week {name}", weekly_path(name), name, sunday.isoformat())
 
 
-def _month(one: _File) -> Found:
-    name = f"{one.match[1]}-{one.match[2]}"
-    yield from _period(one, f"month {name}", monthly_path(name), name, f"{name}-28")
+def _month(source: _File) -> Found:
+    name = f"{source.match[1]}-{source.match[2]}"
+    yield from _period(source, f"month {name}", monthly_path(name), name, f"{name}-28")
 
 
-def _period(one: _File, subject: str, path: str, name: str, day: str) -> Found:
-    last = moment_in(day, one.zone)
+def _period(source: _File, subject: str, path: str, name: str, day: str) -> Found:
+    last = moment_in(day, source.zone)
     if last is None:
-        yield Left(one.path, _UNKNOWN)
+        yield Left(source.path, _UNKNOWN)
         return
-    data = period_document(name, one.file.data.decode("utf-8-sig", "surrogateescape"), one.kind.value)
-    yield from one.as_document(path, subject, when=last, data=data)
+    data = period_document(name, source.file.data.decode("utf-8-sig", "surrogateescape"), source.kind.value)
+    yield from source.as_document(path, subject, when=last, data=data)
 
 
 _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
 
 
-def _note(one: _File) -> Found:
+def _note(source: _File) -> Found:
     """Yield a user's own notes on a project as they are, with the date in them (basic-memory) or of the file."""
-    created = _CREATED.match(one.text.replace("\r\n", "\n")) if one.kind is SourceKind.BASIC else None
-    when = instant(created[1].strip(), one.zone) if created else None
-    name = slug(one.path.removesuffix(".md")) or "notes"
-    yield from one.as_document(f"knowledge/{name}.md", one.path, when=when)
+    created = _CREATED.match(source.text.replace("\r\n", "\n")) if source.kind is SourceKind.BASIC else None
+    when = instant(created[1].strip(), source.zone) if created else None
+    name = slug(source.path.removesuffix(".md")) or "notes"
+    yield from source.as_document(f"knowledge/{name}.md", source.path, when=when)
 
 
-def _raw(one: _File) -> Found:
+def _raw(source: _File) -> Found:
     """Yield the raw text of a session of memory-keeper as a transcript of one line."""
-    when = one.when(one.match[1])
-    lines = (spoken(when, "summary", clean_text(one.text)),)
-    yield TranscriptItem(one.path, when, one.key(), f"{one.match[1]} raw", lines)
+    when = source.when(source.match[1])
+    lines = (spoken(when, "summary", clean_text(source.text)),)
+    yield TranscriptItem(source.path, when, source.key(), f"{source.match[1]} raw", lines)
 
 
 _ROLES = ("user", "assistant", "summary")
 _TIMES = ("at", "ts", "timestamp")
 
 
-def _transcript(one: _File) -> Found:
+def _transcript(source: _File) -> Found:
     """Yield a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
-    last = one.when(one.match[1])
+    last = source.when(source.match[1])
     lines, unread, started = [], 0, None
-    for line in filter(str.strip, one.text.split("\n")):
-        found = next(objects(line), None) if len(line) <= MAX_LINE else None
-        if found is None:
+    for line in filter(str.strip, source.text.split("\n")):
+        first = next(objects(line), None) if len(line) <= MAX_LINE else None
+        if first is None:
             unread += 1
             continue
-        last = instant(first_text(found, *_TIMES), UTC) or last
+        last = instant(first_text(first, *_TIMES), UTC) or last
         started = started or last
-        lines.append(spoken(last, *_speech_of(found)))
+        lines.append(spoken(last, *_speech_of(first)))
     if unread:
-        yield Left(one.path, f"{unread} of its lines {'is' if unread == 1 else 'are'} no JSON")
+        yield Left(source.path, f"{unread} of its lines {'is' if unread == 1 else 'are'} no JSON")
     if started:
-        yield TranscriptItem(one.path, started, one.key(), one.match[1], tuple(lines))
+        yield TranscriptItem(source.path, started, source.key(), source.match[1], tuple(lines))
 
 
-def _speech_of(given: Mapping[str, object]) -> tuple[str, str]:
+def _speech_of(fields: Mapping[str, object]) -> tuple[str, str]:
     """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
-    message = fields_of(given.get("message"))
-    role = first_text(given, "role", "type") or first_text(message, "role")
-    content = given.get("text") or given.get("content") or message.get("content")
+    message = fields_of(fields.get("message"))
+    role = first_text(fields, "role", "type") or first_text(message, "role")
+    content = fields.get("text") or fields.get("content") or message.get("content")
     if isinstance(content, list):
-        content = "\n".join(filter(None, (text_of(fields_of(one).get("text")) or text_of(one) for one in content)))
+        content = "\n".join(filter(None, (text_of(fields_of(part).get("text")) or text_of(part) for part in content)))
     text = clean_text(text_of(content))
     if text and role in _ROLES:
         return role, text
-    rest = {key: value for key, value in given.items() if key not in _TIMES}
+    rest = {key: value for key, value in fields.items() if key not in _TIMES}
     return "summary", json.dumps(rest, ensure_ascii=False)
 
 

@@ -20,26 +20,26 @@ def items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
     An item of a section has the time of the last one before it, or the day's beginning.
     """
     section, time = "", "00:00:00"
-    held: tuple[str, str, str] | None = None
+    current: tuple[str, str, str] | None = None
     lines: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         heading, timed = _HEADING.fullmatch(line), _TIMED.fullmatch(line)
         in_section = bool(section) and line.startswith("- ")
         if not (heading or timed or in_section):
-            if held:
+            if current:
                 lines.append(line)
             elif line.strip() and not re.fullmatch(r"# [0-9-]{10}\s*", line):
                 prose.append(line)
             continue
-        if held:
-            yield (*held, "\n".join(lines))
-        held, lines = None, []
+        if current:
+            yield (*current, "\n".join(lines))
+        current, lines = None, []
         if heading:
             section = heading["title"]
         elif timed:
             section, time = "", timed["time"]
-            held, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
+            current, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
         else:
-            held, lines = (section, time, section), [line[2:]]
-    if held:
-        yield (*held, "\n".join(lines))
+            current, lines = (section, time, section), [line[2:]]
+    if current:
+        yield (*current, "\n".join(lines))

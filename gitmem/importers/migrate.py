@@ -253,7 +253,11 @@ class _Bringing(Value):
         else:
             body = memory.body
             known = entry_digests(body) | {entry.text for _, entry in facts}
-            entries = [one for one in kept_entries(item) if not known & {tail_of(one[1].id), one[1].text}]
+            entries = [
+                kept_entry
+                for kept_entry in kept_entries(item)
+                if not known & {tail_of(kept_entry[1].id), kept_entry[1].text}
+            ]
         changed = memory.with_body(restore_entries(body, entries, memory.newline)).render()
         paths: list[str] = []
         if item.whole is not None and not (fresh and is_plain(item)):
@@ -305,7 +309,7 @@ def is_plain(item: MemoryItem) -> bool:
 def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
     """Return the decisions and issues of a rolling memory as entries, each with its section."""
     body = body_of(item)
-    found: list[tuple[str, Entry]] = []
+    entries: list[tuple[str, Entry]] = []
     for kind in (MemoryType.DECISION, MemoryType.ISSUE):
         place = find_section(body, kind.section)
         text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
@@ -313,10 +317,10 @@ def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
             said = _said(match)
             if said and not _PLACEHOLDER.fullmatch(said):
                 digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, said))
-                identifier = make_id(int(item.when.timestamp() * 1000) + len(found), digest)  # in order of the file
+                identifier = make_id(int(item.when.timestamp() * 1000) + len(entries), digest)  # in order of the file
                 entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
-                found.append((kind.section, entry))
-    return found
+                entries.append((kind.section, entry))
+    return entries
 
 
 def without_said(body: str, facts: Collection[str]) -> str:

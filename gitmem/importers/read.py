@@ -81,7 +81,7 @@ def find_sources(project: str, home: str) -> list[Source]:
 
     A link in the project, on the way to a folder as well, leads to what may be another project's.
     """
-    name, found = os.path.basename(project), []
+    name, sources = os.path.basename(project), []
     for kind, place in _PLACES:
         top = home if place.startswith("~") else project
         parts = place.removeprefix("~/").replace("NAME", name).split("/")
@@ -90,13 +90,13 @@ def find_sources(project: str, home: str) -> list[Source]:
         if top == project and os.path.realpath(folder) != os.path.join(os.path.realpath(project), *parts):
             continue
         if os.path.exists(os.path.join(folder, DATABASE * of_all)) and not os.path.islink(folder):
-            found.append(Source(kind, folder, name * of_all))
-    return found
+            sources.append(Source(kind, folder, name * of_all))
+    return sources
 
 
 def places_of(kind: SourceKind | None) -> list[str]:
     """Return where the memory of a tool, or of any, is looked for."""
-    return [place for one, place in _PLACES if kind in (None, one)]
+    return [place for layout, place in _PLACES if kind in (None, layout)]
 
 
 def kind_of(folder: str) -> SourceKind | None:
@@ -127,12 +127,12 @@ def read_source(folder: str, zone: tzinfo | None) -> tuple[list[SourceFile], lis
         if len(files) >= MAX_FILES or total >= MAX_TOTAL:
             left.append(Left(name, "there are more files than gitmem takes from one source"))
             break
-        found = _read(root, name, zone)
-        if isinstance(found, SourceFile):
-            files.append(found)
-            total += len(found.data)
+        source = _read(root, name, zone)
+        if isinstance(source, SourceFile):
+            files.append(source)
+            total += len(source.data)
         else:
-            left.append(found)
+            left.append(source)
     return files, left
 
 
@@ -208,7 +208,7 @@ def _days(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -
                 entry = Entry(make_id(int(when.timestamp() * 1000), key), f"{when:%H:%M:%S}", label, text)
                 days.setdefault(f"{when:%Y-%m-%d}", []).append((when, entry))
     for day, found in days.items():
-        found.sort(key=lambda one: (one[0], one[1].id))
+        found.sort(key=lambda pair: (pair[0], pair[1].id))
         key_of_day = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in found))
         entries = tuple((TIMELINE, entry) for _, entry in found)
         yield LogItem(f"{DATABASE}: {len(found)} of {day}", found[-1][0], key_of_day, day, entries)
@@ -219,7 +219,7 @@ def _tables(path: str) -> dict[str, list[_Row]] | None:
     import sqlite3  # noqa: PLC0415  # some builds of Python lack it
 
     size = 0
-    found: dict[str, list[_Row]] = {table: [] for table in _TABLES}
+    rows: dict[str, list[_Row]] = {table: [] for table in _TABLES}
     if os.path.islink(path) or not os.path.isfile(path):
         return None
     try:
@@ -236,10 +236,10 @@ def _tables(path: str) -> dict[str, list[_Row]] | None:
                     size += _ROW_BYTES + sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
                     if size > _MOST_ROWS:
                         return None
-                    found[table].append(dict(row))
+                    rows[table].append(dict(row))
     except sqlite3.Error:
         return None
-    return found
+    return rows
 
 
 def _when(row: _Row, zone: tzinfo | None) -> datetime:

@@ -117,14 +117,14 @@ class MigrationPlan(Value):
 Found = Iterator[MigrationItem | Left]
 
 
-def make_plan(found: Iterable[MigrationItem | Left]) -> MigrationPlan:
+def make_plan(planned: Iterable[MigrationItem | Left]) -> MigrationPlan:
     """Return a plan with its items by date, parts of one file in their order, each key once.
 
     A rolling memory comes last: it takes in the lines of the facts.
     """
     once: dict[str, MigrationItem] = {}
     left = []
-    for one in found:
+    for one in planned:
         if isinstance(one, Left):
             left.append(one)
         else:
@@ -162,26 +162,26 @@ def read_json(data: bytes) -> object:
         raise ValueError("it is nested too deeply") from None
 
 
-def text_of(given: object) -> str:
+def text_of(value: object) -> str:
     """Return a scalar of JSON as text; "" for other values."""
-    if isinstance(given, str):
-        return given.encode("utf-8", "replace").decode()
-    return "" if given is None or isinstance(given, list | dict | bool) else str(given)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return "" if value is None or isinstance(value, list | dict | bool) else str(value)
 
 
-def texts_of(given: object) -> tuple[str, ...]:
+def texts_of(value: object) -> tuple[str, ...]:
     """Return the texts of a list of JSON."""
-    return tuple(filter(None, map(text_of, given))) if isinstance(given, list) else ()
+    return tuple(filter(None, map(text_of, value))) if isinstance(value, list) else ()
 
 
-def fields_of(given: object) -> Mapping[str, object]:
+def fields_of(value: object) -> Mapping[str, object]:
     """Return an object of JSON; an empty one for other values."""
-    return given if isinstance(given, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def first_text(given: Mapping[str, object], *names: str) -> str:
+def first_text(fields: Mapping[str, object], *names: str) -> str:
     """Return the first of some members of an object that says something, "" if none does."""
-    return next(filter(None, (text_of(given.get(name)) for name in names)), "")
+    return next(filter(None, (text_of(fields.get(name)) for name in names)), "")
 
 
 def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
@@ -203,8 +203,8 @@ def instant(text: str, zone: tzinfo | None) -> datetime | None:
     """Return the moment in a text in RFC 3339, with its own offset if it has one; else as `moment_in`."""
     with contextlib.suppress(ValueError):
         if len(text) > len("2026-01-13"):
-            found = datetime.fromisoformat(text)
-            return (found if found.tzinfo else found.replace(tzinfo=zone)) if found.year in _YEARS else None
+            time = datetime.fromisoformat(text)
+            return (time if time.tzinfo else time.replace(tzinfo=zone)) if time.year in _YEARS else None
     return moment_in(text, zone)
 
 
@@ -214,23 +214,23 @@ def split_memory(data: bytes, limits: Limits, day: str) -> list[tuple[str, bytes
         return [(day, data)] if data else []
     room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
     parts: list[tuple[str, bytes]] = []
-    held, last = bytearray(), ""
+    part, last = bytearray(), ""
     for named, section in _sections(data, day):
         for number, piece in enumerate(_pieces(section, room)):
-            if held and (len(held) + len(piece) > room or (len(section) > room and not number)):
-                parts.append((last, bytes(held)))
-                held, last = bytearray(), ""
-            held += piece
+            if part and (len(part) + len(piece) > room or (len(section) > room and not number)):
+                parts.append((last, bytes(part)))
+                part, last = bytearray(), ""
+            part += piece
             last = max(last, named)
-    return [*parts, (last, bytes(held))]
+    return [*parts, (last, bytes(part))]
 
 
 def _sections(data: bytes, day: str) -> Iterator[tuple[str, bytes]]:
     """Yield the sections, each with its day and heading; text before the first heading belongs to the first."""
-    found = days_in(data) or [(match.start(), day) for match in _HEADING.finditer(data)] or [(0, day)]
-    ends = [*(start for start, _ in found[1:]), len(data)]
+    days = days_in(data) or [(match.start(), day) for match in _HEADING.finditer(data)] or [(0, day)]
+    ends = [*(start for start, _ in days[1:]), len(data)]
     start = 0
-    for (_, named), end in zip(found, ends, strict=True):
+    for (_, named), end in zip(days, ends, strict=True):
         yield named, data[start:end]
         start = end
 
@@ -250,11 +250,11 @@ def _pieces(section: bytes, room: int) -> Iterator[bytes]:
 
 def days_in(data: bytes) -> list[tuple[int, str]]:
     """Return the places of headings that are days, and the days."""
-    found = []
+    days = []
     for match in _DATED.finditer(data):
         with contextlib.suppress(ValueError):
-            found.append((match.start(), date.fromisoformat(match[1].decode()).isoformat()))
-    return found
+            days.append((match.start(), date.fromisoformat(match[1].decode()).isoformat()))
+    return days
 
 
 def begins_with_newest(body: str) -> bool:
@@ -267,5 +267,5 @@ def reverse_days(body: str) -> str:
     """Return a body with the sections of its days in the opposite order, in the same places."""
     parts = re.split(r"(?m)^(?=## )", body)
     places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
-    turned = {place: parts[other] for place, other in zip(places, reversed(places), strict=True)}
+    turned = {place: parts[source] for place, source in zip(places, reversed(places), strict=True)}
     return "".join(turned.get(number, part) for number, part in enumerate(parts))

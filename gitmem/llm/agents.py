@@ -171,12 +171,12 @@ def _droid(request: Request, model: str, place: RunPlace) -> ProgramRun:
 
 def _lines(out: bytes) -> list[dict[str, object]]:
     """Return the JSON objects of an output, one a line; broken lines are passed over."""
-    found: list[dict[str, object]] = []
+    objects: list[dict[str, object]] = []
     for line in out.decode("utf-8", "replace").splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(line)
-            found += [value] if isinstance(value, dict) else []
-    return found
+            objects += [value] if isinstance(value, dict) else []
+    return objects
 
 
 def _answer(text: object, usage: object = None, model: object = "", names: Sequence[str] = _TOKENS) -> ModelAnswer:
@@ -293,15 +293,15 @@ class AgentModel:
     def __init__(self, config: SummaryConfig, environ: Mapping[str, str]) -> None:
         self.provider = config.provider
         self._agent = PROGRAMS["claude" if config.provider == AGENT else config.provider]
-        given = (config.model, config.large_model or config.model)
-        names = (own or shipped for own, shipped in zip(given, self._agent.models, strict=True))
+        models = (config.model, config.large_model or config.model)
+        names = (own or shipped for own, shipped in zip(models, self._agent.models, strict=True))
         self._names = dict(zip((Size.SMALL, Size.LARGE), names, strict=True))
-        found = find_program(self._agent.name, environ, SCRIPTS_TOO)
-        if found is None:
+        program = find_program(self._agent.name, environ, SCRIPTS_TOO)
+        if program is None:
             raise ProviderError(
                 f"There is no {self._agent.name} on your PATH.", "Install it, or name another provider."
             )
-        self._program = found
+        self._program = program
         own = (name for name in environ if name.startswith(_KEPT) or not f"{name}=".startswith(_NOT_PASSED))
         self._environ = {name: environ[name] for name in own} | GUARD
 
@@ -345,14 +345,14 @@ class AgentModel:
         if left <= 0:
             raise DeadlineError(f"There was no time left to ask {self._agent.name}.")
         try:
-            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-                given.write(run.stdin.encode("utf-8", "replace"))
-                given.seek(0)
+            with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+                question.write(run.stdin.encode("utf-8", "replace"))
+                question.seek(0)
                 with subprocess.Popen(
                     [self._program, *run.words],
                     cwd=folder,
                     env={**self._environ, **run.environ},
-                    stdin=given,
+                    stdin=question,
                     stdout=out,
                     stderr=err,
                     creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # on Windows

@@ -221,8 +221,8 @@ class _Tries:
         return Spent(tokens, dollars)
 
 
-def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
+def without_secrets(store: Store, answer: Mapping[str, object]) -> dict[str, object]:
     """Return a model's answer with all strings in it redacted."""
     allow = store.config.redaction.allow
-    clean: dict[str, object] = change_strings(given, lambda text: redact(text, allow=allow).text)
+    clean: dict[str, object] = change_strings(answer, lambda text: redact(text, allow=allow).text)
     return clean

@@ -216,10 +216,10 @@ def _message(data: bytes) -> str:
 
 def _wait(asked: str) -> float:
     """Return the seconds of a `Retry-After` header (RFC 9110, 10.2.3), or 0."""
-    given = asked.strip()
-    if given.isdigit():
-        return float(given[:9])
+    wait = asked.strip()
+    if wait.isdigit():
+        return float(wait[:9])
     try:
-        return max(parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
+        return max(parsedate_to_datetime(wait).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0

@@ -87,7 +87,7 @@ class Ledger:
         at = asking.at.isoformat(timespec="seconds")
         line = {"n": asking.number, "at": at, **about, **asking.spent._asdict(), "process": _process()}
         self.log.add(asking.at, line)
-        before = takewhile(lambda other: other.number != asking.number, self._read([self.log.name_of(asking.at)]))
+        before = takewhile(lambda request: request.number != asking.number, self._read([self.log.name_of(asking.at)]))
         spent = day_of([*before, asking]).spent
         for used, most, act in (
             (spent.tokens, limits.tokens_per_day, "read and write {:,} tokens"),

@@ -238,20 +238,20 @@ class GeminiEmbedder(OpenAIEmbedder):
         return url, {"x-goog-api-key": self._key}, {"requests": requests}
 
     def _given(self, answer: object) -> list[object] | None:
-        found = field(answer, "embeddings")
-        return [field(item, "values") for item in found] if isinstance(found, list) else None
+        value = field(answer, "embeddings")
+        return [field(item, "values") for item in value] if isinstance(value, list) else None
 
 
-def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
+def unit_vectors(name: str, values: object, count: int) -> list[Vector]:
     """Return the vectors of a provider, scaled to length 1.
 
     Raises AnswerError if there are not `count` vectors of finite numbers and one dimension, none of them zero.
     """
-    if not isinstance(given, list) or len(given) != count:
-        got = len(given) if isinstance(given, list) else type(given).__name__
+    if not isinstance(values, list) or len(values) != count:
+        got = len(values) if isinstance(values, list) else type(values).__name__
         raise AnswerError(f"{name} gave {got} vectors for {count} texts.")
     vectors: list[Vector] = []
-    for numbers in given:
+    for numbers in values:
         try:
             vector = array("f", numbers)
             length = math.sqrt(math.fsum(number * number for number in vector))
@@ -284,13 +284,13 @@ class LocalEmbedder:
         self.tokens = 0
 
     def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
-        found = []
+        vectors = []
         for text in texts:
             if time.monotonic() > deadline:
                 raise DeadlineError("The local model did not answer in time.")
-            found.append(self._embed(text, query=False))
+            vectors.append(self._embed(text, query=False))
         self.tokens += sum(map(estimate_tokens, texts))
-        return found
+        return vectors
 
     def embed_query(self, text: str, deadline: float) -> Vector:  # noqa: ARG002  # a query cannot be interrupted
         return self._embed(text, query=True)

@@ -21,10 +21,10 @@ def waiting(private: str) -> list[str]:
     folder = os.path.join(private, FOLDER)
     try:
         with os.scandir(folder) as entries:
-            found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(SUFFIX)]
+            requests = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(SUFFIX)]
     except OSError:
         return []
-    return [path for _, path in sorted(found)]
+    return [path for _, path in sorted(requests)]
 
 
 def sessions_waiting(private: str, most: int) -> list[str]:

@@ -80,7 +80,7 @@ def memory_search(
         if result.without_vectors:
             hint += f" Found by words alone: {result.without_vectors}"
         note_asked(store, GivenText(call.began, call.session, SEARCH, handles(hits)), text if hits else "")
-    return [TextContent(type="text", text=one) for one in (text, client_text(hint))]
+    return [TextContent(type="text", text=part) for part in (text, client_text(hint))]
 
 
 def _hits(values: Iterable[dict[str, object]]) -> str:
@@ -144,17 +144,17 @@ def memory_load(
         parts = [f"{path} is empty: nothing is remembered yet. memory_save adds to it."]
     if log:
         path, body = log
-        kept = tail_of_lines(body, max_tokens // 2 - _TITLE) if log_tokens == max_tokens // 2 else body
-        parts.append(_titled(path, body, kept, "the newest of it"))
+        shown = tail_of_lines(body, max_tokens // 2 - _TITLE) if log_tokens == max_tokens // 2 else body
+        parts.append(_titled(path, body, shown, "the newest of it"))
     return _noted(call, "\n\n".join(parts), "memory_load")
 
 
-def _titled(path: str, whole: str, kept: str, selection: str) -> str:
+def _titled(path: str, whole: str, shown: str, selection: str) -> str:
     tokens = estimate_tokens(whole)
-    if kept == whole:
+    if shown == whole:
         return f"[{path}, {tokens} tokens]\n{whole.strip()}"
-    head = f"[{path}: {selection}, {estimate_tokens(kept)} of {tokens} tokens; all: memory_get({path!r})]"
-    return f"{head}\n{kept.strip()}"
+    head = f"[{path}: {selection}, {estimate_tokens(shown)} of {tokens} tokens; all: memory_get({path!r})]"
+    return f"{head}\n{shown.strip()}"
 
 
 def _read(store: Store, path: str) -> tuple[str, str] | None:
@@ -203,27 +203,27 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
     max_tokens -= FENCE_TOKENS
     lines = passage.text.split("\n")
     lines[0] = lines[0][column:]
-    kept = _first_that_fit(lines, max_tokens)
-    text = "\n".join(lines[:kept])
-    if not kept:  # a part of the first line
+    shown = _first_that_fit(lines, max_tokens)
+    text = "\n".join(lines[:shown])
+    if not shown:  # a part of the first line
         text = lines[0].encode("utf-8", "replace")[: max_tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-    last = passage.start + max(kept, 1) - 1
+    last = passage.start + max(shown, 1) - 1
     place = f"{passage.path}:{passage.start}" + (f"-{last}" if last > passage.start else "")
     if text == passage.text:
         head = f"{place}, {passage.tokens} tokens"
     else:
         cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
-        following = _following(passage, kept, column + len(text), at)
+        following = _following(passage, shown, column + len(text), at)
         head = f"{place}: {cut}" + (f"; next: {following}" if following else "")
     return f"[{head}]\n{text}" if not passage.gone else f"[{head}; {passage.gone}]\n{text}"
 
 
-def _following(passage: Passage, kept: int, column: int, at: str) -> str:
+def _following(passage: Passage, shown: int, column: int, at: str) -> str:
     """Return the call that reads on, "" at the end; `column` is where a truncated line goes on."""
-    line = passage.start + kept
+    line = passage.start + shown
     if line > passage.end:
         return ""
-    where = f", column={column}" if not kept else ""
+    where = f", column={column}" if not shown else ""
     when = f", at={at!r}" if at else ""
     return f"memory_get({passage.path!r}, {line}, {passage.end}{where}{when})"
 

@@ -82,12 +82,12 @@ class DocumentServer(MCPServer[None]):
 
 def _wrong(tool: str, error: ValidationError) -> str:
     """Return the message that tells an agent which arguments of a tool to correct."""
-    found = []
-    for one in error.errors(include_url=False):
-        place = ".".join(map(str, one["loc"]))
-        reason = one["msg"][:1].lower() + one["msg"][1:]
-        found.append(f"{place} is missing" if one["type"] == "missing" else f"{place}: {reason}")
-    return f"Call {tool} again with these arguments corrected: {'; '.join(found)}."
+    problems = []
+    for problem in error.errors(include_url=False):
+        place = ".".join(map(str, problem["loc"]))
+        reason = problem["msg"][:1].lower() + problem["msg"][1:]
+        problems.append(f"{place} is missing" if problem["type"] == "missing" else f"{place}: {reason}")
+    return f"Call {tool} again with these arguments corrected: {'; '.join(problems)}."
 
 
 def _listed(memory: ServedMemory) -> list[Resource]:
@@ -221,8 +221,8 @@ class _Guard:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = loopback.header(scope, b"authorization") if scope["type"] == "http" else None
-        if scope["type"] == "lifespan" or loopback.same(given, self._expected):
+        header = loopback.header(scope, b"authorization") if scope["type"] == "http" else None
+        if scope["type"] == "lifespan" or loopback.same(header, self._expected):
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             body = {"error": "A bearer token is needed: the one that 'gitmem mcp --http' was started with."}

@@ -157,8 +157,8 @@ def _settle(base: _Body, sides: Sequence[_Body], *, with_facts: bool) -> _Settle
         elif text is None and texts[1] and texts[2]:
             # A side that already has the other's version as a copy is a merge of both: its version stays.
             merged = _copy(entry, texts[2])[0] in older.entries
-            text, other = (texts[1], texts[2]) if merged else (texts[2], texts[1])
-            copy, copied = _copy(entry, other)
+            text, rest = (texts[1], texts[2]) if merged else (texts[2], texts[1])
+            copy, copied = _copy(entry, rest)
             settled.clashes.update((entry, copy))
             if copy not in older.entries and copy not in newer.entries:
                 settled.copies[entry] = copy
@@ -235,18 +235,18 @@ def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]
 
 def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[Token]:
     """Return tokens with each entry once, preceded by its other version if both sides changed it."""
-    found = []
+    twice = []
     for token in tokens:
         entry = _entry_of(token)
         if entry and entry in done:
             continue
         copy = settled.copies.get(entry)
         if copy is not None:
-            found.append(_token(copy, settled.texts[copy], token.order.removesuffix(f" {entry}")))
+            twice.append(_token(copy, settled.texts[copy], token.order.removesuffix(f" {entry}")))
         if entry:
             done.add(entry)
-        found.append(token)
-    return found
+        twice.append(token)
+    return twice
 
 
 def _order(sides: Sequence[_Body]) -> list[_Key]:

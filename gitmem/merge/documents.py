@@ -210,10 +210,10 @@ def without_mark(data: bytes) -> bytes:
     return Document.parse(data).remove(REVIEW).render()
 
 
-def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -> bytes:
+def taken(merged: bytes, chosen: bytes, rest: bytes, places: Collection[str]) -> bytes:
     """Return a merged document with only one side's version of the named sections."""
     document = Document.parse(merged)
-    mine, theirs = Document.parse(chosen).body, Document.parse(other).body
+    mine, theirs = Document.parse(chosen).body, Document.parse(rest).body
     entries, dropped = ({entry.entry.id: entry for entry in find_entries(body)} for body in (mine, theirs))
     body = _with_entries(document.body, mine, entries, dropped)
     pieces, at = [], 0
@@ -225,33 +225,33 @@ def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -
     return document.remove(REVIEW).with_body(text).render()
 
 
-def lines_of_one(chosen: bytes, other: bytes, places: Collection[str]) -> set[str]:
+def lines_of_one(chosen: bytes, rest: bytes, places: Collection[str]) -> set[str]:
     """Return the lines in the named sections, outside of entries, that only one side has."""
-    bodies = (Document.parse(data).body for data in (chosen, other))
+    bodies = (Document.parse(data).body for data in (chosen, rest))
     texts = (remove_entries(body, entry_ids(body)) for body in bodies)
     own, others = ({line for title in places for line in _section(text, title).splitlines()} for text in texts)
     return {line for line in own - others if line.strip()}
 
 
-def _with_entries(body: str, mine: str, kept: dict[str, FoundEntry], dropped: dict[str, FoundEntry]) -> str:
+def _with_entries(body: str, mine: str, present: dict[str, FoundEntry], dropped: dict[str, FoundEntry]) -> str:
     """Replace entries of both sides by the chosen side's text, and remove copies of the other's."""
-    clashes = {key for key in kept.keys() & dropped.keys() if _said(kept[key]) != _said(dropped[key])}
-    versions = {(*_said(side[key]),) for key in clashes for side in (kept, dropped)}
+    clashes = {key for key in present.keys() & dropped.keys() if _said(present[key]) != _said(dropped[key])}
+    versions = {(*_said(side[key]),) for key in clashes for side in (present, dropped)}
     pieces, at = [], 0
     for entry in find_entries(body):
         identifier = entry.entry.id
         if identifier in clashes:
-            source = kept[identifier]
+            source = present[identifier]
             pieces += [body[at : entry.start], mine[source.start : source.end]]
             at = entry.end
-        elif identifier not in kept and identifier not in dropped and _said(entry) in versions:
+        elif identifier not in present and identifier not in dropped and _said(entry) in versions:
             pieces.append(body[at : entry.start])
             at = entry.end
     return "".join([*pieces, body[at:]])
 
 
-def _said(found: FoundEntry) -> tuple[str, str, str]:
-    return found.entry.time, found.entry.label, found.entry.text
+def _said(entry: FoundEntry) -> tuple[str, str, str]:
+    return entry.entry.time, entry.entry.label, entry.entry.text
 
 
 def _spans(body: str) -> list[tuple[str, int, int]]:
@@ -266,7 +266,7 @@ def _section(body: str, title: str) -> str:
 
 def _without_lines(text: str, mine: str, theirs: str) -> str:
     """Remove the lines that only the other side has; entries stay."""
-    entries = [(found.start, found.end) for found in find_entries(text)]
+    entries = [(entry.start, entry.end) for entry in find_entries(text)]
     only = Counter(theirs.splitlines()) - Counter(mine.splitlines())
     pieces, at = [], 0
     for line in text.splitlines(keepends=True):

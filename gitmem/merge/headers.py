@@ -73,9 +73,9 @@ def _both_changed(key: str, base: object, older: object, newer: object) -> objec
 def _sets(base: list[object], older: list[object], newer: list[object]) -> list[object]:
     """Return the items of the base that neither side removed, then the added ones, sorted."""
     texts = [{_text(item): item for item in items} for items in (base, older, newer)]
-    kept = [item for text, item in texts[0].items() if text in texts[1] and text in texts[2]]
+    both = [item for text, item in texts[0].items() if text in texts[1] and text in texts[2]]
     added = {text: item for side in texts[1:] for text, item in side.items() if text not in texts[0]}
-    return kept + [added[text] for text in sorted(added)]
+    return both + [added[text] for text in sorted(added)]
 
 
 def moment_of(value: object) -> tuple[float, str]:
@@ -91,8 +91,8 @@ def moment_of(value: object) -> tuple[float, str]:
     return (when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), value.isoformat()
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other or (one is not _MISSING and other is not _MISSING and repr(one) == repr(other))
+def _same(first: object, second: object) -> bool:
+    return first is second or (first is not _MISSING and second is not _MISSING and repr(first) == repr(second))
 
 
 def _text(item: object) -> str:

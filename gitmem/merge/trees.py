@@ -31,10 +31,10 @@ def merge_trees(
     for path, targets in sorted(names.items()):  # not by side: two may have renamed two files to one name
         _merge_renamed(merged, path, targets, base, sides)
     followed = set(names) | {target for targets in names.values() for target in targets if target}
-    for name, other in _twins(base, sides, followed):
-        _put(merged, other, None)
-        _add(merged, name, None, ours.get(name, ours.get(other)), theirs.get(name, theirs.get(other)))
-        followed |= {name, other}
+    for name, twin in _twins(base, sides, followed):
+        _put(merged, twin, None)
+        _add(merged, name, None, ours.get(name, ours.get(twin)), theirs.get(name, theirs.get(twin)))
+        followed |= {name, twin}
     for path in sorted({*base, *ours, *theirs} - followed):
         _add(merged, path, base.get(path), ours.get(path), theirs.get(path))
     _part_names(merged, base, around)
@@ -76,7 +76,7 @@ def _renamed(
 
     A document is identified by its `id`, others by their bytes. An archive has the id of `memory.md` and is no rename.
     """
-    found: dict[str, list[str | None]] = {}
+    by_old: dict[str, list[str | None]] = {}
     for number, side in enumerate(sides):
         gone = [path for path in base if path not in side and not path.startswith(f"{ARCHIVE}/")]
         come = [path for path in side if path not in base and not path.startswith(f"{ARCHIVE}/")]
@@ -85,8 +85,8 @@ def _renamed(
         # A file unchanged on the other side needs no merge, also if renamed.
         wanted = [path for path in gone if sides[1 - number].get(path) != base[path]]
         for old, new in _pairs(base, side, wanted, come):
-            found.setdefault(old, [None, None])[number] = new
-    return {path: (targets[0], targets[1]) for path, targets in found.items()}
+            by_old.setdefault(old, [None, None])[number] = new
+    return {path: (targets[0], targets[1]) for path, targets in by_old.items()}
 
 
 def _twins(
@@ -96,9 +96,9 @@ def _twins(
     new = [sorted(side.keys() - base.keys() - {*followed}) for side in sides]
     made = [{(path.rpartition("/")[0], id_in(path)): path for path in paths if is_id(id_in(path))} for paths in new]
     for key in sorted(made[0].keys() & made[1].keys()):
-        one, other = made[0][key], made[1][key]
-        if one not in sides[1] and other not in sides[0] and _keys(sides[0][one])[0] == _keys(sides[1][other])[0]:
-            yield min(one, other), max(one, other)
+        first, second = made[0][key], made[1][key]
+        if first not in sides[1] and second not in sides[0] and _keys(sides[0][first])[0] == _keys(sides[1][second])[0]:
+            yield min(first, second), max(first, second)
 
 
 def _pairs(
@@ -135,8 +135,8 @@ def _merge_renamed(
             _put(merged, target, made)
     _put(merged, path, None)
     if None in versions:  # renamed here, removed there: the change wins
-        kept = next(version for version in versions if version is not None)
-        _put(merged, target, kept)
+        version_left = next(version for version in versions if version is not None)
+        _put(merged, target, version_left)
     else:
         _add(merged, target, base[path], *versions)
 

@@ -53,13 +53,13 @@ def hosts(port: int) -> list[str]:
 
 def header(scope: Mapping[str, Any], name: bytes) -> bytes | None:
     """Return the value of a header of an ASGI request, None if it is missing or there is more than one."""
-    given = [value for key, value in scope["headers"] if key == name]
-    return given[0] if len(given) == 1 else None
+    values = [value for key, value in scope["headers"] if key == name]
+    return values[0] if len(values) == 1 else None
 
 
-def same(given: bytes | None, expected: bytes) -> bool:
+def same(value: bytes | None, expected: bytes) -> bool:
     """Return whether a secret is the expected one, in a time that does not tell where they differ."""
-    return given is not None and hmac.compare_digest(given, expected)
+    return value is not None and hmac.compare_digest(value, expected)
 
 
 def serve(app: Any, listening: socket.socket) -> None:

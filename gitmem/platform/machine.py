@@ -288,14 +288,14 @@ def _source(direct_url: str) -> tuple[str, bool]:
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
-    given = json.loads(direct_url)
-    url = str(given.get("url", ""))
-    if "vcs_info" in given:
-        return f"{given['vcs_info'].get('vcs', 'git')}+{url}", False
+    source = json.loads(direct_url)
+    url = str(source.get("url", ""))
+    if "vcs_info" in source:
+        return f"{source['vcs_info'].get('vcs', 'git')}+{url}", False
     if not url.startswith("file:"):
         return url, False
     path = url2pathname(urlsplit(url).path)
-    editable = bool(given.get("dir_info", {}).get("editable"))
+    editable = bool(source.get("dir_info", {}).get("editable"))
     return (path, editable) if os.path.exists(path) else (_GONE, False)
 
 
@@ -304,12 +304,12 @@ def _extras(requires: Iterable[str]) -> tuple[str, ...]:
     import re
     from importlib.metadata import PackageNotFoundError, distribution
 
-    found: dict[str, bool] = {}
+    extras: dict[str, bool] = {}
     for requirement in requires:
         if match := re.match(_EXTRA, requirement):
             name, extra = match.groups()
             try:
-                found[extra] = found.get(extra, True) and bool(distribution(name))
+                extras[extra] = extras.get(extra, True) and bool(distribution(name))
             except PackageNotFoundError:
-                found[extra] = False
-    return tuple(extra for extra, complete in found.items() if complete and extra != "dev")
+                extras[extra] = False
+    return tuple(extra for extra, complete in extras.items() if complete and extra != "dev")

@@ -95,16 +95,16 @@ class Folder:
         """Remove an empty folder of this one."""
         os.rmdir(self._at(name), dir_fd=self._handle)
 
-    def move(self, name: str, other: Folder, new: str) -> None:
+    def move(self, name: str, folder: Folder, new: str) -> None:
         """Rename a file into another folder, replacing a file with that name."""
-        os.replace(self._at(name), other._at(new), src_dir_fd=self._handle, dst_dir_fd=other._handle)
+        os.replace(self._at(name), folder._at(new), src_dir_fd=self._handle, dst_dir_fd=folder._handle)
 
-    def link(self, name: str, other: Folder, new: str) -> None:
+    def link(self, name: str, folder: Folder, new: str) -> None:
         """Give a file a second name in another folder."""
         if self._handle is None:
-            os.link(self._at(name), other._at(new))
+            os.link(self._at(name), folder._at(new))
         else:
-            os.link(name, new, src_dir_fd=self._handle, dst_dir_fd=other._handle, follow_symlinks=False)
+            os.link(name, new, src_dir_fd=self._handle, dst_dir_fd=folder._handle, follow_symlinks=False)
 
     def down(self, name: str) -> Folder:
         """Open a folder of this one.

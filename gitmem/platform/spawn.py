@@ -223,14 +223,14 @@ if sys.platform != "win32":
             numbers = [int(name) for name in os.listdir("/dev/fd")]
         except OSError:  # a chroot without /proc
             numbers = list(range(_MOST))
-        found = []
+        descriptors = []
         for descriptor in numbers:
             try:
                 if descriptor >= _STREAMS and os.get_inheritable(descriptor):
-                    found.append(descriptor)
+                    descriptors.append(descriptor)
             except OSError:  # closed by now, as that of the listing
                 continue
-        return found
+        return descriptors
 
 else:
     import subprocess  # noqa: TID251  # the one that gitmem.git.process starts git by

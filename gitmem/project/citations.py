@@ -67,8 +67,10 @@ def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
 
 
 def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
-    found = [[place for place, line in enumerate(lines) if word in line] for word in words]
-    return [lines[place] for place in sorted({place for places in found if len(places) <= _COMMON for place in places})]
+    by_word = [[place for place, line in enumerate(lines) if word in line] for word in words]
+    return [
+        lines[place] for place in sorted({place for places in by_word if len(places) <= _COMMON for place in places})
+    ]
 
 
 def digest(line: str) -> str:

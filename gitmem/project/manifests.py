@@ -49,34 +49,36 @@ def manifest_lines(root: str, manifests: Iterable[str]) -> Iterator[str]:
 
 
 def _of_pyproject(text: str) -> _Declared:
-    given = tomllib.loads(text)
-    poetry = _at(given, "tool", "poetry")
-    needs = _names(_at(given, "project").get("dependencies")) or _names(poetry.get("dependencies"))
-    return _Declared(needs, _names(_at(given, "project", "scripts")) or _names(poetry.get("scripts")))
+    manifest = tomllib.loads(text)
+    poetry = _at(manifest, "tool", "poetry")
+    needs = _names(_at(manifest, "project").get("dependencies")) or _names(poetry.get("dependencies"))
+    return _Declared(needs, _names(_at(manifest, "project", "scripts")) or _names(poetry.get("scripts")))
 
 
 def _of_setup(text: str) -> _Declared:
-    given = configparser.ConfigParser(interpolation=None)
-    given.read_string(text)
-    needs = given.get("options", "install_requires", fallback="").splitlines()
+    manifest = configparser.ConfigParser(interpolation=None)
+    manifest.read_string(text)
+    needs = manifest.get("options", "install_requires", fallback="").splitlines()
     return _Declared(
-        _names(needs), _names(given.get("options.entry_points", "console_scripts", fallback="").splitlines())
+        _names(needs), _names(manifest.get("options.entry_points", "console_scripts", fallback="").splitlines())
     )
 
 
 def _of_package(text: str) -> _Declared:
-    given = _at(json.loads(text))
-    installs = given.get("bin")
-    commands = _names([given.get("name")]) if isinstance(installs, str) else _names(installs)
-    return _Declared(_names(given.get("dependencies") or given.get("require")), commands, _names(given.get("scripts")))
+    manifest = _at(json.loads(text))
+    installs = manifest.get("bin")
+    commands = _names([manifest.get("name")]) if isinstance(installs, str) else _names(installs)
+    return _Declared(
+        _names(manifest.get("dependencies") or manifest.get("require")), commands, _names(manifest.get("scripts"))
+    )
 
 
 def _of_cargo(text: str) -> _Declared:
-    given = tomllib.loads(text)
-    programs = given.get("bin")
+    manifest = tomllib.loads(text)
+    programs = manifest.get("bin")
     listed_programs = programs if isinstance(programs, list) else []
     return _Declared(
-        _names(given.get("dependencies")), _names([_at(program).get("name") for program in listed_programs])
+        _names(manifest.get("dependencies")), _names([_at(program).get("name") for program in listed_programs])
     )
 
 
@@ -99,15 +101,15 @@ _READERS: Mapping[str, Callable[[str], _Declared]] = {
 }
 
 
-def _at(given: Any, *keys: str) -> dict[str, Any]:
+def _at(table: Any, *keys: str) -> dict[str, Any]:
     """Return the table at a path of keys, {} if there is none."""
     for key in keys:
-        given = given.get(key) if isinstance(given, dict) else None
-    return given if isinstance(given, dict) else {}
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
 
 
-def _names(given: object) -> tuple[str, ...]:
+def _names(value: object) -> tuple[str, ...]:
     """Return the names that the keys of a table or the texts of a list begin with."""
-    texts = [one for one in given if isinstance(one, str)] if isinstance(given, dict | list) else []
-    found = (_NAME.match(text.strip()) for text in texts)
-    return tuple(dict.fromkeys(match[0] for match in found if match))
+    texts = [name for name in value if isinstance(name, str)] if isinstance(value, dict | list) else []
+    matches = (_NAME.match(text.strip()) for text in texts)
+    return tuple(dict.fromkeys(match[0] for match in matches if match))

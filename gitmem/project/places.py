@@ -51,30 +51,30 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     if not head:
         return {}
     tips = _tips(code, {fact.branch for fact in facts} - {"", branch})
-    kept: _Answers = {}
+    answered: _Answers = {}
     brought: dict[str, list[str] | None] = {}
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
         read = read_json(cached)
-        kept, brought = dict(read["facts"]), dict(read.get("brought", {}))
+        answered, brought = dict(read["facts"]), dict(read.get("brought", {}))
     keys = {fact.id: f"{head} {_said(fact):x} {tips.get(fact.branch, '')} {branch}" for fact in facts}
-    due = [fact for fact in facts if kept.get(fact.id, ("",))[0] != keys[fact.id]]
+    due = [fact for fact in facts if answered.get(fact.id, ("",))[0] != keys[fact.id]]
     if due:
         with (
             contextlib.suppress(GitmemError, OSError, ValueError),
             Objects(code.git) as objects,
             time_limit(seconds + _GRACE, objects.kill),
         ):
-            question = _Question(code, objects, branch, head, tips, kept, brought, keys, seconds)
+            question = _Question(code, objects, branch, head, tips, answered, brought, keys, seconds)
             certain, likely = question.answer(due)
-            kept.update(certain)
+            answered.update(certain)
             if certain:
-                write_json(cached, {"v": 1, "facts": kept, "brought": brought})
-            kept.update(likely)
+                write_json(cached, {"v": 1, "facts": answered, "brought": brought})
+            answered.update(likely)
     by_id = {fact.id: fact for fact in facts}
     return {
-        one: FactPlace(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
-        for one, key in keys.items()
-        if (answer := kept.get(one)) and answer[0] == key
+        fact_id: FactPlace(Ground(ground), by_id[fact_id].branch, by_id[fact_id].commit, tuple(files))
+        for fact_id, key in keys.items()
+        if (answer := answered.get(fact_id)) and answer[0] == key
         for ground, *files in (answer[1:],)
         if ground != Ground.HERE
     }
@@ -104,15 +104,15 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
             oid, _, ref = line.partition(" ")
             refs[ref] = oid
     prefixes += dict.fromkeys(f"{remotes}{ref.split('/')[2]}/" for ref in refs if ref.startswith(remotes))
-    found: dict[str, str] = {}
+    by_branch: dict[str, str] = {}
     for name in names:
         for prefix in prefixes:
             tip = read_text(os.path.join(code.common_dir, *(prefix + name).split("/"))).strip() or refs.get(
                 prefix + name, ""
             )
             if is_object_id(tip):
-                found.setdefault(name, tip)
-    return found
+                by_branch.setdefault(name, tip)
+    return by_branch
 
 
 class _Question(Value):
@@ -318,19 +318,19 @@ class _Read:
 
 
 def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
-    found: dict[str, list[tuple[str, frozenset[str]]]] = {
+    by_file: dict[str, list[tuple[str, frozenset[str]]]] = {
         path: [] for path in fact.files if not LINE_BREAKS.search(path)
     }
     for item in filter(None, map(_ITEM.fullmatch, fact.lines)):
         digests = frozenset(filter(None, item["lines"].split(".")))
-        found.setdefault(item["path"], []).append((item["blob"], digests))
-    return found
+        by_file.setdefault(item["path"], []).append((item["blob"], digests))
+    return by_file
 
 
 def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
     """Return whether the lines of an object have to be read: a file of some other content than the cited one."""
-    other = any(digests and not info.oid.startswith(blob) for blob, digests in items)
-    return other and info.kind == "blob" and info.size <= _MAX_CONTENT
+    differs = any(digests and not info.oid.startswith(blob) for blob, digests in items)
+    return differs and info.kind == "blob" and info.size <= _MAX_CONTENT
 
 
 def _digests(data: bytes | None) -> frozenset[str]:

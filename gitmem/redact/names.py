@@ -123,10 +123,10 @@ def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Find the secret values of all names; `lowered` is the text in lower case, `words` each of its words once."""
     hangul = not text.isascii() or "\\u" in text
     plain, korean = _names()
-    found = [(name, row[2]) for row in plain if row[0] in words for name in row[1] if " " in name or name in words]
+    values = [(name, row[2]) for row in plain if row[0] in words for name in row[1] if " " in name or name in words]
     if hangul:
-        found += [(name, row[2]) for row in korean if row[0] in words for name in row[1]]
-    for name, kind in found:
+        values += [(name, row[2]) for row in korean if row[0] in words for name in row[1]]
+    for name, kind in values:
         yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 
 
@@ -174,10 +174,10 @@ def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Sp
 
 def _value_without_sign(text: str, way: re.Match[str], kind: str) -> Span | None:
     """Judge a value after a name and "to", or after a name and a blank or a comma, which is weaker evidence."""
-    found = _judged(text, way.end(), kind, literal=False)
-    if found is None or way["to"] is not None:
-        return found
-    return found if is_made(text[found.start : found.end], kind) else None
+    value = _judged(text, way.end(), kind, literal=False)
+    if value is None or way["to"] is not None:
+        return value
+    return value if is_made(text[value.start : value.end], kind) else None
 
 
 def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind: str) -> Span | None:

@@ -127,14 +127,14 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
         spans = _merged([*spans, rest.original(spliced)._replace(end=len(text))])
         rest = _without(text, spans)
     for _ in range(_PASSES):
-        found = [
+        secrets = [
             rest.original(span)
             for span in _off_markers(rest.text, _secrets(rest.text))
             if not _allowed(rest.text[span.start : span.end], allow)
         ]
-        if not found:
+        if not secrets:
             break
-        spans = _merged([*spans, *found])
+        spans = _merged([*spans, *secrets])
         rest = _without(text, spans)
     return Redacted(rest.text, tuple(spans))
 
@@ -259,7 +259,7 @@ class Format(Value):
 def _formats(*, named: bool) -> tuple[Format, ...]:
     """Return the formats, or those that count only where a word names their provider."""
     rows = [row for row in table("secrets.tsv") if row[1].startswith("~") is named]
-    return tuple(Format(kind, tuple(given.replace("~", "").split()), form) for kind, given, form, _ in rows)
+    return tuple(Format(kind, tuple(needed.replace("~", "").split()), form) for kind, needed, form, _ in rows)
 
 
 @cache

@@ -77,28 +77,28 @@ def merge_tokens(
     sides = (_without_moved(base, first, second), _without_moved(base, second, first))
     matches = [dict(matching([t.key for t in base], [t.key for t in side])) for side in sides]
     edits = [_edits(len(base), len(side), match) for side, match in zip(sides, matches, strict=True)]
-    found: list[Token] = []
+    merged: list[Token] = []
     conflicts = position = 0
     for start, end, parts in _clusters(*edits):
-        found += _unchanged(base, sides, matches, position, start)
+        merged += _unchanged(base, sides, matches, position, start)
         changed = [number for number, part in enumerate(parts) if part]
         if len(changed) == 1:
             side = changed[0]
-            found += sides[side][parts[side][0].first : parts[side][-1].last]
+            merged += sides[side][parts[side][0].first : parts[side][-1].last]
         else:
             spans = [_span(part, start, end) for part in parts]
             tokens, clash = _both(base[start:end], sides, matches, spans, start)
-            found += tokens
+            merged += tokens
             conflicts += clash if start < end or added_is_conflict else 0
         position = end
-    found += _unchanged(base, sides, matches, position, len(base))
-    return Joined(found, conflicts)
+    merged += _unchanged(base, sides, matches, position, len(base))
+    return Joined(merged, conflicts)
 
 
-def _without_moved(base: Sequence[Token], side: Sequence[Token], other: Sequence[Token]) -> Sequence[Token]:
+def _without_moved(base: Sequence[Token], side: Sequence[Token], opposite: Sequence[Token]) -> Sequence[Token]:
     """Return a side without the lines of the base that it only moved, and that the other side removed."""
     before, now = (Counter(token.key for token in tokens) for tokens in (base, side))
-    gone = {key for key in before.keys() - {token.key for token in other} if key.strip(_BLANK)}
+    gone = {key for key in before.keys() - {token.key for token in opposite} if key.strip(_BLANK)}
     gone = {key for key in gone if 0 < now[key] <= before[key]}
     if not gone:
         return side
@@ -106,42 +106,42 @@ def _without_moved(base: Sequence[Token], side: Sequence[Token], other: Sequence
     return [token for place, token in enumerate(side) if place in stayed or token.key not in gone]
 
 
-def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def matching(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
     """Return rising pairs of positions at which two sequences are equal: nearly a longest common subsequence.
 
     Tokens that are unique in both are matched first (patience diff, Bram Cohen), then the ranges between them.
     """
-    found: list[tuple[int, int]] = []
-    todo = [(0, len(one), 0, len(other), 0)]
+    pairs: list[tuple[int, int]] = []
+    todo = [(0, len(first), 0, len(second), 0)]
     while todo:
         low, high, left, right, depth = todo.pop()
-        while low < high and left < right and one[low] == other[left]:
-            found.append((low, left))
+        while low < high and left < right and first[low] == second[left]:
+            pairs.append((low, left))
             low, left = low + 1, left + 1
-        while low < high and left < right and one[high - 1] == other[right - 1]:
+        while low < high and left < right and first[high - 1] == second[right - 1]:
             high, right = high - 1, right - 1
-            found.append((high, right))
+            pairs.append((high, right))
         if low >= high or left >= right:
             continue
-        anchors = _unique(one, other, (low, high), (left, right)) if depth < _DEPTH else []
+        anchors = _unique(first, second, (low, high), (left, right)) if depth < _DEPTH else []
         if anchors:
             for (a, b), (c, d) in zip([(low - 1, left - 1), *anchors], [*anchors, (high, right)], strict=True):
                 todo.append((a + 1, c, b + 1, d, depth + 1))
-            found += anchors
+            pairs += anchors
         elif (high - low) * (right - left) <= _MOST:
-            matcher = SequenceMatcher(None, one[low:high], other[left:right], autojunk=False)
+            matcher = SequenceMatcher(None, first[low:high], second[left:right], autojunk=False)
             for a, b, size in matcher.get_matching_blocks():
-                found += [(low + a + n, left + b + n) for n in range(size)]
-    return sorted(found)
+                pairs += [(low + a + n, left + b + n) for n in range(size)]
+    return sorted(pairs)
 
 
 def _unique(
-    one: Sequence[str], other: Sequence[str], span: tuple[int, int], span_other: tuple[int, int]
+    first: Sequence[str], second: Sequence[str], span: tuple[int, int], span_other: tuple[int, int]
 ) -> list[tuple[int, int]]:
     """Return the longest rising sequence of pairs of tokens that are unique in both."""
-    counts, counts_other = Counter(one[slice(*span)]), Counter(other[slice(*span_other)])
-    places = {other[at]: at for at in range(*span_other) if counts_other[other[at]] == 1}
-    pairs = [(at, places[one[at]]) for at in range(*span) if counts[one[at]] == 1 and one[at] in places]
+    counts, counts_other = Counter(first[slice(*span)]), Counter(second[slice(*span_other)])
+    places = {second[at]: at for at in range(*span_other) if counts_other[second[at]] == 1}
+    pairs = [(at, places[first[at]]) for at in range(*span) if counts[first[at]] == 1 and first[at] in places]
     ends: list[int] = []
     rows: list[int] = []
     before: list[int] = []
@@ -159,28 +159,28 @@ def _unique(
 
 
 def _edits(size: int, size_side: int, match: dict[int, int]) -> list[_Edit]:
-    found = []
+    edits = []
     at = at_side = 0
     for place, place_side in [*match.items(), (size, size_side)]:
         if place > at or place_side > at_side:
-            found.append(_Edit(at, place, at_side, place_side))
+            edits.append(_Edit(at, place, at_side, place_side))
         at, at_side = place + 1, place_side + 1
-    return found
+    return edits
 
 
 def _clusters(first: list[_Edit], second: list[_Edit]) -> list[tuple[int, int, list[list[_Edit]]]]:
     """Return the edits of both sides in order, overlapping ones grouped."""
-    found: list[tuple[int, int, list[list[_Edit]]]] = []
+    clusters: list[tuple[int, int, list[list[_Edit]]]] = []
     for edit, side in sorted([(edit, 0) for edit in first] + [(edit, 1) for edit in second], key=_order):
-        if found:
-            start, end, parts = found[-1]
+        if clusters:
+            start, end, parts = clusters[-1]
             inserts = start == end == edit.start == edit.end
             if edit.start < end or inserts:
                 parts[side].append(edit)
-                found[-1] = (start, max(end, edit.end), parts)
+                clusters[-1] = (start, max(end, edit.end), parts)
                 continue
-        found.append((edit.start, edit.end, [[edit], []] if side == 0 else [[], [edit]]))
-    return found
+        clusters.append((edit.start, edit.end, [[edit], []] if side == 0 else [[], [edit]]))
+    return clusters
 
 
 def _order(item: tuple[_Edit, int]) -> tuple[int, int, int]:
@@ -222,9 +222,9 @@ def _both(
         parts.append([sides[number][at] for at in range(*spans[number]) if at not in dropped])
     first, second = parts
     clash = _clash(*([token for token in part if token.key.strip(_BLANK) and not token.order] for part in parts))
-    for one, other in ((first, second), (second, first)):
-        if _is_within(one, other):
-            return other, clash
+    for mine, theirs in ((first, second), (second, first)):
+        if _is_within(mine, theirs):
+            return theirs, clash
     return union(first, second), clash
 
 
@@ -263,9 +263,9 @@ def _interleaved(first: Sequence[Token], second: Sequence[Token]) -> list[Token]
 
 def _groups(tokens: Sequence[Token]) -> list[list[Token]]:
     """Return tokens in groups: those before the first with an order, then each of those with its followers."""
-    found: list[list[Token]] = [[]]
+    groups: list[list[Token]] = [[]]
     for token in tokens:
         if token.order:
-            found.append([])
-        found[-1].append(token)
-    return found
+            groups.append([])
+        groups[-1].append(token)
+    return groups

@@ -44,7 +44,7 @@ def numbers_of(text: str) -> frozenset[str]:
     """Return the numbers of a text: digits, without separators of thousands, and those spelled out."""
     text = _HOUR.sub(r"\1", _THOUSANDS.sub("", text))
     text = _KOREAN_NUMBER.sub(_digits, text)
-    spelled = (_spelled(*map(str.casefold, found)) for found in _SPELLED_NUMBER.findall(text))
+    spelled = (_spelled(*map(str.casefold, words)) for words in _SPELLED_NUMBER.findall(text))
     counted = (_COUNTED.get(word) or _ALONE[alone] for word, alone in _COUNTED_WORD.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelled, *counted))
 

@@ -86,12 +86,12 @@ def shorten(text: str, limit: int) -> str:
     A sentence that does not fit is cut at a word if little is before it ("Hello!"). A text without a sentence (code, a
     heading) gives its first line.
     """
-    found = _sentences(text)  # lazily: of a long text only the first are needed
-    shortened = next(found, "")
+    sentences = _sentences(text)  # lazily: of a long text only the first are needed
+    shortened = next(sentences, "")
     if not shortened:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
         return _cut(next(filter(None, lines), ""), limit)
-    for sentence in found:
+    for sentence in sentences:
         longer = shortened + _joint(shortened) + sentence
         if len(longer) > limit:
             return _cut(longer if len(shortened) * _LITTLE < limit else shortened, limit)
@@ -108,18 +108,18 @@ def is_korean(text: str) -> bool:
 
 def blocks(text: str) -> list[Block]:
     """Return the paragraphs, list items, quotations and headings of a markdown text; code and tables are left out."""
-    found: list[tuple[Kind, list[str]]] = []
+    joined: list[tuple[Kind, list[str]]] = []
     going_on = False  # whether the next line may belong to the last block
     for line in _outside_fences(text):
         block = _block(line)
         if block is None:
             going_on = False
-        elif going_on and _goes_on(*found[-1], block, line):
-            found[-1][1].append(block.text)
+        elif going_on and _goes_on(*joined[-1], block, line):
+            joined[-1][1].append(block.text)
         else:
-            found.append((block.kind, [block.text]))
+            joined.append((block.kind, [block.text]))
             going_on = block.kind is not Kind.HEADING
-    return [Block(kind, " ".join(lines)) for kind, lines in found]
+    return [Block(kind, " ".join(lines)) for kind, lines in joined]
 
 
 def sentences_of(block: Block) -> list[str]:
@@ -233,12 +233,12 @@ def _plain(piece: str) -> str:
     """Return a piece of a block without bold marks, whitespace collapsed."""
     if "**" in piece:
         masked = mask_code(piece)
-        kept = []
+        lines = []
         position = 0
         for mark in re.finditer(_BOLD, masked):
-            kept.append(piece[position : mark.start()])
+            lines.append(piece[position : mark.start()])
             position = mark.end()
-        piece = "".join([*kept, piece[position:]])
+        piece = "".join([*lines, piece[position:]])
     return " ".join(piece.split())
 
 

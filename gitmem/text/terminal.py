@@ -41,7 +41,7 @@ def _alikes() -> dict[str, str]:
 
 @cache
 def _looks() -> dict[str, str]:
-    return {other: looks for looks, others in _alikes().items() if looks != ">" for other in others}
+    return {alike: looks for looks, others in _alikes().items() if looks != ">" for alike in others}
 
 
 def opening(source: str) -> str:
@@ -61,9 +61,9 @@ def blunted(text: str, instead: Callable[[str], str] = lambda _: "(") -> str:
     ("Human:") stands in brackets.
     """
     forms = [_BRACKETED] + [_ANGLED] * ("<" in text)
-    places = {found.start() for form in forms for found in re.finditer(form, text)}
+    places = {match.start() for form in forms for match in re.finditer(form, text)}
     last = max(map(text.rfind, _alikes()[">"]))
-    brackets = "".join(one for one in set(text) if _look(one).startswith("<"))
+    brackets = "".join(character for character in set(text) if _look(character).startswith("<"))
     for match in re.finditer(f"[{brackets}]", text) if brackets else ():
         if _is_fence(text, match.start()) or _is_tag(text, match.start(), last):
             places.add(match.start())
@@ -165,7 +165,7 @@ def plain(text: str) -> str:
     """
     text = text.replace("\r\n", "\n")
     if not text.isascii():
-        text = _without(text, "", lambda one: " " if one in "\u2028\u2029\u2800" else "")
+        text = _without(text, "", lambda character: " " if character in "\u2028\u2029\u2800" else "")
     text = blunted(text)
     if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly always
         return text
@@ -213,7 +213,7 @@ def cells(text: str) -> int:
     from unicodedata import combining, east_asian_width
 
     bare = re.sub(_CODE, "", text)
-    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in bare)
+    return sum(0 if combining(character) else 1 + (east_asian_width(character) in "WF") for character in bare)
 
 
 def padded(text: str, width: int) -> str:
@@ -251,10 +251,10 @@ def clipped(text: str, width: int) -> str:
     """Return a text that takes at most this many columns, with … at its end where some is left out."""
     if cells(text) <= width:
         return text
-    kept = text[:width]
-    while cells(kept) >= width:
-        kept = kept[:-1]
-    return f"{kept.rstrip()}…"
+    cut = text[:width]
+    while cells(cut) >= width:
+        cut = cut[:-1]
+    return f"{cut.rstrip()}…"
 
 
 def styled(style: str, text: str) -> str:
@@ -265,9 +265,9 @@ def styled(style: str, text: str) -> str:
 def painted(text: str) -> str:
     """Return a list with its ids, dates and headings, and what is said of a fact, in colour."""
 
-    def paint(found: re.Match[str]) -> str:
-        shown = (found["blank"] or "") + styled("id", found["id"] or "") + styled("aside", found["date"] or "")
-        return shown + styled("heading", found["heading"] or "") + styled("warning", found["mark"] or "")
+    def paint(match: re.Match[str]) -> str:
+        shown = (match["blank"] or "") + styled("id", match["id"] or "") + styled("aside", match["date"] or "")
+        return shown + styled("heading", match["heading"] or "") + styled("warning", match["mark"] or "")
 
     return re.sub(_LISTED, paint, text)
 
@@ -284,13 +284,13 @@ def fields(value: object, names: str) -> dict[str, Any]:
 
     `b=a` is the field `a` by the name `b`, and what is empty in `a?` is None.
     """
-    found = {}
+    values = {}
     for name in names.split():
         key, _, field = name.rpartition("=")
         one: Any = getattr(value, field.removesuffix("?"))
         one = None if field.endswith("?") and not one else one
-        found[key or field.removesuffix("?")] = one.isoformat() if hasattr(one, "isoformat") else _listed(one)
-    return found
+        values[key or field.removesuffix("?")] = one.isoformat() if hasattr(one, "isoformat") else _listed(one)
+    return values
 
 
 def _listed(value: Any) -> Any:

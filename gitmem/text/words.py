@@ -35,8 +35,8 @@ def words(name: str) -> tuple[str, ...]:
 @cache
 def files_of(name: str) -> tuple[str, ...]:
     """Return the files of this name of all languages, each a folder."""
-    found = (f"{folder}/{name}" for folder in sorted(os.listdir(DATA)))
-    return tuple(path for path in found if os.path.isfile(os.path.join(DATA, path)))
+    paths = (f"{folder}/{name}" for folder in sorted(os.listdir(DATA)))
+    return tuple(path for path in paths if os.path.isfile(os.path.join(DATA, path)))
 
 
 @cache
@@ -74,7 +74,7 @@ def rows(language: str) -> tuple[Row, ...]:
 def phrases(kind: str, language: str = "") -> re.Pattern[str]:
     """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
     wanted = (language,) if language else languages()
-    said = (phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases)
+    said = (phrase for file in wanted for row in rows(file) if row.kind == kind for phrase in row.phrases)
     longest_first = sorted(dict.fromkeys(said), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 
@@ -241,22 +241,22 @@ _KEPT = 2  # characters at the beginning of a word that its stem keeps: only wor
 def synonyms(word: str) -> tuple[str, ...]:
     """Return the synonyms of a word, in lower case; most words have none."""
     key = _stem_of(word)
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for listed, others in _synonyms().get(word[:_KEPT], ()):
         if _stem_of(listed) == key:
-            found.update((other, None) for other in others if other != listed)
-    return tuple(found)
+            words.update((word, None) for word in others if word != listed)
+    return tuple(words)
 
 
 @cache
 def _synonyms() -> dict[str, list[tuple[str, list[str]]]]:
     """Return each word of the file with its synonyms, by the beginning of the word."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    by_word: dict[str, list[tuple[str, list[str]]]] = {}
     for line in lines("synonyms.txt"):
         same = line.split()
         for word in same:
-            found.setdefault(word[:_KEPT], []).append((word, same))
-    return found
+            by_word.setdefault(word[:_KEPT], []).append((word, same))
+    return by_word
 
 
 def _stem_of(word: str) -> str:
