@@ -84,10 +84,10 @@ class App(Value):
     def find(self) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
         if self.args.user:
-            found = user_store(self.home())
-            if is_store(found):
-                return found
-            raise StoreNotFoundError(f"You have no store of your own at {found}.", "'gitmem init --user' makes one.")
+            folder = user_store(self.home())
+            if is_store(folder):
+                return folder
+            raise StoreNotFoundError(f"You have no store of your own at {folder}.", "'gitmem init --user' makes one.")
         start = self.folder()
         store = find_store(start, self.home())
         if store is None:
@@ -179,9 +179,9 @@ class App(Value):
         """Sync in the background if it is due, the user's own store too; `session`: one has just begun or ended."""
         from gitmem.sync.records import is_due
 
-        for one in (store, own_store(store)):
-            if one is not None and is_due(one, session=session):
-                one.start("sync", "--background")
+        for target in (store, own_store(store)):
+            if target is not None and is_due(target, session=session):
+                target.start("sync", "--background")
 
     def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
         """Print `value` as JSON where `--json` was given, else `text`; for an agent in a fence that names the source.

@@ -55,9 +55,9 @@ def find(app: App, folders: Sequence[str]) -> str | None:
     for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
             with contextlib.suppress(RefusedError):
-                found = find_store(folder, app.home())
-                if found is not None:
-                    return found
+                nearest = find_store(folder, app.home())
+                if nearest is not None:
+                    return nearest
     return None
 
 

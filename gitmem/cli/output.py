@@ -190,7 +190,7 @@ def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
     )
 
 
-def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
+def index_value(files: Sequence[RotatedFile]) -> dict[str, object]:
     """Return the rotations in the shape of `memory-index.json`."""
     return {
         "version": 1,
@@ -204,10 +204,10 @@ def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
                 "summary": os.path.basename(item.summary),
                 "summaryGenerated": item.summarized,
             }
-            for item in found
+            for item in files
             if item.present
         ],
-        "stats": {"totalRotations": len(found), "lastRotation": _utc(found[-1].rotated_at) if found else None},
+        "stats": {"totalRotations": len(files), "lastRotation": _utc(files[-1].rotated_at) if files else None},
     }
 
 
@@ -215,18 +215,18 @@ def _utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def index_table(found: Sequence[RotatedFile]) -> str:
+def index_table(files: Sequence[RotatedFile]) -> str:
     """Return the rotations in columns."""
-    if not found:
+    if not files:
         return "No rotation yet: memory.md has not reached its threshold."
     rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
-    for item in found:
+    for item in files:
         days = " to ".join(dict.fromkeys(item.days or ("-",)))
         state = "yes" if item.summarized else "no"
         name = item.path if item.present else f"({item.path})"
         rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
-    gone = sum(not item.present for item in found)
-    total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
+    gone = sum(not item.present for item in files)
+    total = f"{len(files)} rotation{'s' if len(files) > 1 else ''}"
     note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
     return plain(f"{table(rows)}\n\n{note}")
 

@@ -46,8 +46,8 @@ class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002
         import textwrap  # which no command needs, but help
 
-        def filled(found: re.Match[str]) -> str:
-            return textwrap.fill(found[0], min(width, _PROSE), break_long_words=False, break_on_hyphens=False)
+        def filled(match: re.Match[str]) -> str:
+            return textwrap.fill(match[0], min(width, _PROSE), break_long_words=False, break_on_hyphens=False)
 
         return re.sub(r"(?m)^\S.*(?:\n\S.*)*", filled, text)
 
@@ -181,7 +181,7 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> Non
     shown = examples.strip("\n").split("\n")
     command = commands.add_parser(name, help=section.line, description=about, epilog=_titled(shown), json=json)
     _add_arguments(command, arguments)
-    own = {words: one for words, one in sections().items() if words.startswith(f"{name} ")}
+    own = {words: section for words, section in sections().items() if words.startswith(f"{name} ")}
     if not own:
         return
     actions = command.add_subparsers(dest="action", metavar="ACTION", prog=f"gitmem {name}")

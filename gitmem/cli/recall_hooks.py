@@ -41,12 +41,12 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     if prompt and store.config.recall.prompt:
         from gitmem.tell.prompt import tell_prompt
 
-        texts.append(_first_told(store, lambda one: tell_prompt(one, session, prompt)))
+        texts.append(_first_told(store, lambda memory: tell_prompt(memory, session, prompt)))
     if name == ERROR and error and store.config.recall.error:
         from gitmem.tell.known_errors import tell_error
 
         said = text_of(payload, "tool_input", "command")
-        texts.append(_first_told(store, lambda one: tell_error(one, session, error, said)))
+        texts.append(_first_told(store, lambda memory: tell_error(memory, session, error, said)))
     return "\n\n".join(filter(None, texts))
 
 
@@ -96,10 +96,10 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = ""
     from gitmem.text.words import estimate_tokens
 
     kinds = [identifier[0] for identifier in {*ids} if is_fact_id(identifier)]
-    found = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
-    rest = len(kinds) - sum(found.values())
-    found["other fact" if any(found.values()) else "fact"] = rest
-    told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
+    counts = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
+    rest = len(kinds) - sum(counts.values())
+    counts["other fact" if any(counts.values()) else "fact"] = rest
+    told = ", ".join(count(number, what) for what, number in counts.items() if number) or "the last work"
     line = f"gitmem: {told} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
     mode = mode_words(store, session) or "recording"
     line += f"; {mode}" if recorded else "; NOT recording: 'gitmem doctor' says why"
@@ -149,5 +149,5 @@ def _named(payload: str) -> str:
         return folder
     import json
 
-    given = json.loads(payload)
-    return (given.get("workspace") or {}).get("project_dir") or given.get("cwd") or ""
+    event = json.loads(payload)
+    return (event.get("workspace") or {}).get("project_dir") or event.get("cwd") or ""

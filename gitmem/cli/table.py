@@ -124,13 +124,13 @@ def sections() -> Mapping[str, HelpSection]:
     """Return the sections of commands.txt by the words of their commands."""
     with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
         parts = file.read().split("\n== ")[1:]
-    found = {}
+    by_words = {}
     for part in parts:
         head, _, text = part.partition("\n")
         words, _, line = head.partition(": ")
         name, _, usual = words.partition(" [")
-        found[name] = HelpSection._make((usual.rstrip("]"), line, text))
-    return found
+        by_words[name] = HelpSection._make((usual.rstrip("]"), line, text))
+    return by_words
 
 
 # Lists that commands.txt names: the module, imported when an argument needs it, and the name in it.
@@ -199,7 +199,7 @@ def _listed_in(text: str) -> str:
     for mark, (module, name) in _LISTS.items() if "$" in text else ():
         if mark in text:
             listed = getattr(__import__(module, fromlist=["*"]), name)
-            text = text.replace(mark, ", ".join(str(getattr(one, "value", one)) for one in listed))
+            text = text.replace(mark, ", ".join(str(getattr(item, "value", item)) for item in listed))
     return text
 
 
@@ -237,7 +237,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
-    found = [name for name in bare if sorted(name) == sorted(word)]
-    found += get_close_matches(word, bare, 1, _LIKE)
-    found += [name for name in bare if len(name) > 2 and word.startswith(name)]  # noqa: PLR2004
-    return bare[found[0]] if found else ""
+    names = [name for name in bare if sorted(name) == sorted(word)]
+    names += get_close_matches(word, bare, 1, _LIKE)
+    names += [name for name in bare if len(name) > 2 and word.startswith(name)]  # noqa: PLR2004
+    return bare[names[0]] if names else ""

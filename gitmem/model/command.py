@@ -102,8 +102,8 @@ def runs_again(failed: str, later: str) -> bool:
 
 def runs_otherwise(failed: str, worked: str) -> bool:
     """Return whether a command line that worked does more than a failed one, or runs it in another environment."""
-    one, other = ([_unwrapped(part) for part in _parts(line) if not _only_reads(part)] for line in (failed, worked))
-    return one != other
+    first, second = ([_unwrapped(part) for part in _parts(line) if not _only_reads(part)] for line in (failed, worked))
+    return first != second
 
 
 def _tells_failure(said: str) -> bool:

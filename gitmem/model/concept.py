@@ -47,9 +47,9 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | Non
     for concept in concepts.values():
         files = _folded(exchange.files) & _folded(concept.files)
         shared = len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
-        found = affinity(exchange, concept), concept.updated
-        if shared >= _FEWEST and found > score:
-            best, score = concept, found
+        rank = affinity(exchange, concept), concept.updated
+        if shared >= _FEWEST and rank > score:
+            best, score = concept, rank
     return best
 
 
@@ -115,13 +115,13 @@ def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without:
         if before is None or value != getattr(before, key):
             value = datetime.fromisoformat(value) if key == "updated" else value
             document = document.set(key, list(value) if isinstance(value, tuple) else value)
-    gone = tuple(f" {one}" for one in without)
-    kept = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
-    known = {line.rstrip().rpartition(" ")[2] for line in kept}
-    kept += [line for line in lines if line.rpartition(" ")[2] not in known]
+    gone = tuple(f" {exchange}" for exchange in without)
+    remaining = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
+    known = {line.rstrip().rpartition(" ")[2] for line in remaining}
+    remaining += [line for line in lines if line.rpartition(" ")[2] not in known]
     if before is not None and before.name != concept.name:
-        kept = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in kept]
-    return document.with_body(document.newline.join([*(line.rstrip("\r") for line in kept), ""])).render()
+        remaining = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in remaining]
+    return document.with_body(document.newline.join([*(line.rstrip("\r") for line in remaining), ""])).render()
 
 
 def lines_of(body: str) -> list[tuple[str, str]]:
@@ -137,10 +137,10 @@ def link_of(line: str) -> str:
 
 def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
     """Return names without regard to case: first those that came again, then new ones, then the rest."""
-    again = {one.casefold() for one in new}
-    front = {one.casefold(): one for one in known if one.casefold() in again}
-    merged = {**front, **{one.casefold(): front.get(one.casefold(), one) for one in new}}
-    rest = [one for one in known if one.casefold() not in merged]
+    again = {name.casefold() for name in new}
+    front = {name.casefold(): name for name in known if name.casefold() in again}
+    merged = {**front, **{name.casefold(): front.get(name.casefold(), name) for name in new}}
+    rest = [name for name in known if name.casefold() not in merged]
     return tuple([*merged.values(), *rest][:most])
 
 
@@ -179,20 +179,20 @@ class Concept(Value):
 
 def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return the concept of a document, None if it is none."""
-    given = Document.parse(data).metadata
-    if given.get("kind") != KIND or not agreed_id(given.get("id"), path):
+    header = Document.parse(data).metadata
+    if header.get("kind") != KIND or not agreed_id(header.get("id"), path):
         return None
     return Concept(
         path,
-        str(given["id"]),
-        str(given.get("name") or given["id"]),
-        _moment(given.get("created")),
-        _moment(given.get("updated")) or _moment(given.get("created")),
-        as_texts(given.get("keywords")),
-        as_texts(given.get("files")),
-        tuple(sorted(as_texts(given.get("exchanges")))),
-        as_texts(given.get("merged")),
-        as_texts(given.get("scope")),
+        str(header["id"]),
+        str(header.get("name") or header["id"]),
+        _moment(header.get("created")),
+        _moment(header.get("updated")) or _moment(header.get("created")),
+        as_texts(header.get("keywords")),
+        as_texts(header.get("files")),
+        tuple(sorted(as_texts(header.get("exchanges")))),
+        as_texts(header.get("merged")),
+        as_texts(header.get("scope")),
     )
 
 

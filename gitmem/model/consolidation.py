@@ -103,10 +103,10 @@ def consolidate(
     body, scope = document.body, {*as_texts(document.get("scope"))}
     keeps = _IN_WEEKS if step.tier == WEEKLY else _ALWAYS
     for path in step.sources:
-        given = Document.parse(documents[path])
-        source, told = given.body, _to_digest(given.body)
+        part = Document.parse(documents[path])
+        source, told = part.body, _to_digest(part.body)
         tags = (tag for entry in find_entries(told) for tag in entry.entry.tags)
-        scope |= {*as_texts(given.get("scope")), *scopes_in(tags)}
+        scope |= {*as_texts(part.get("scope")), *scopes_in(tags)}
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
         known = body[place.body : place.end] if place else ""  # a day that came again: keep both
@@ -154,11 +154,11 @@ def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: 
         return ""
     body, period = Document.parse(data).body, path.rpartition("/")[2].removesuffix(".md")
     for target, section, keeps in _tellers(path, period):
-        held = Document.parse(holders.get(target, b"")).body
-        place = find_section(held, section)
-        if place is not None and held[place.body : place.end].strip():
-            kept = {entry.id for _, entry in _kept(body, period, keeps)}
-            entries = [body[entry.start : entry.end] for entry in find_entries(body) if entry.entry.id not in kept]
+        holder = Document.parse(holders.get(target, b"")).body
+        place = find_section(holder, section)
+        if place is not None and holder[place.body : place.end].strip():
+            entry_ids = {entry.id for _, entry in _kept(body, period, keeps)}
+            entries = [body[entry.start : entry.end] for entry in find_entries(body) if entry.entry.id not in entry_ids]
             return "\n".join([*entries, *_sentences(body)])
     return ""
 
@@ -179,12 +179,12 @@ def _sentences(body: str) -> list[str]:
 
 def retold_lines(data: bytes, there: Collection[str]) -> str:
     """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
-    kept = []
+    remaining = []
     for text in _sentences(Document.parse(data).body):
         period = text.partition("\n")[0].lstrip("#").strip()
         path = weekly_path(period) if "W" in period else daily_path(period)
-        kept += [text] if path in there else []
-    return "\n".join(kept)
+        remaining += [text] if path in there else []
+    return "\n".join(remaining)
 
 
 def _day_of(path: str) -> date | None:
@@ -259,8 +259,8 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
         return body[: place.start] + block + (newline if body[place.end :].strip() else "") + body[place.end :]
     later = next((part for part in sections(body) if part.level > 1 and _rank(part.title) > _rank(title)), None)
     if later is None:
-        kept = body.rstrip("\r\n")
-        return (f"{kept}{newline}{newline}" if kept else "") + block.rstrip("\r\n") + newline
+        above = body.rstrip("\r\n")
+        return (f"{above}{newline}{newline}" if above else "") + block.rstrip("\r\n") + newline
     return body[: later.start] + block + newline + body[later.start :]
 
 

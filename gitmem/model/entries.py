@@ -101,7 +101,7 @@ def remember(
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
     head = head or shorten(turn.prompt, ASKED_LENGTH)
-    head = head or next((shorten(render_words(one), ASKED_LENGTH) for one in turn.words), "")
+    head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
     told = _exchange(turn, asked, done, files) if is_exchange else None
     return Remembered(Placed(TIMELINE, logged, turn.started), told, f"{EXCHANGE}: {head}")
@@ -141,7 +141,7 @@ def _read(
     done = "" if _HOST_ERROR.match(done) else done
     said = "" if is_restated(said, boot_lines) or not any(map(str.isprintable, "".join(said.split()))) else said
     asked = "" if is_trivial(said) else said
-    words = tuple(one._replace(text=without_middle(one.text, PROMPT_LENGTH)) for one in turn.words)
+    words = tuple(words._replace(text=without_middle(words.text, PROMPT_LENGTH)) for words in turn.words)
     if is_restated(done, boot_lines):
         done = ""
     turn = turn._replace(failures=tuple(failures), words=words, prompt=said)
@@ -329,5 +329,5 @@ def headline(asked: str, limit: int) -> str:
 def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
     """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
     known = " ".join(answer.split())
-    found = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
-    return tuple(filter(None, found))
+    unsaid = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
+    return tuple(filter(None, unsaid))

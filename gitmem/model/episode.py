@@ -90,8 +90,8 @@ def episode_folder(created: datetime) -> str:
     return f"{FOLDER}/{created.astimezone(UTC):%Y/%m}"
 
 
-def _errors(given: object) -> tuple[ErrorSignature, ...]:
-    rows = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+def _errors(listed: object) -> tuple[ErrorSignature, ...]:
+    rows = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     return tuple(signature(row.get("type"), row.get("message")) for row in rows)
 
 
@@ -103,16 +103,16 @@ _HEADER: dict[str, Callable[[object], Any]] = {
     "ended": as_moment,
     "session": as_line,
     "host": as_line,
-    "type": lambda given: TaskType(kind) if (kind := as_line(given)) in set(TaskType) else TaskType.FEATURE,
+    "type": lambda value: TaskType(kind) if (kind := as_line(value)) in set(TaskType) else TaskType.FEATURE,
     "task": as_line,
-    "outcome": lambda given: Outcome(ending) if (ending := as_line(given)) in set(Outcome) else None,
+    "outcome": lambda value: Outcome(ending) if (ending := as_line(value)) in set(Outcome) else None,
     "files": as_texts,
     "errors": _errors,
-    **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), lambda given: given if type(given) is int else 0),
+    **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), lambda value: value if type(value) is int else 0),
     "by": as_line,
-    "tools": lambda given: (
-        tuple((str(name), count) for name, count in given.items() if type(count) is int)
-        if isinstance(given, dict)
+    "tools": lambda value: (
+        tuple((str(name), count) for name, count in value.items() if type(count) is int)
+        if isinstance(value, dict)
         else ()
     ),
     "exchanges": as_texts,
@@ -138,8 +138,8 @@ def render_episode(episode: Episode) -> bytes:
 def parse_episode(data: bytes, path: str = "") -> Episode | None:
     """Return the episode of a document, None if it is none."""
     document = Document.parse(data)
-    given = document.metadata
-    fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
+    header = document.metadata
+    fields = {key: read(header.get(key)) for key, read in _HEADER.items()}
     if fields.pop("kind") != KIND or not agreed_id(fields["id"], path) or fields["created"] is None:
         return None
     fields["ended"] = fields["ended"] or fields["created"]

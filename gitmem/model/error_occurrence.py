@@ -52,15 +52,15 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
 
 def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Failure]]]:
     """Return the errors of a turn, each with the failed commands that it made fail."""
-    found: list[tuple[ErrorSignature, list[Failure]]] = []
+    groups: list[tuple[ErrorSignature, list[Failure]]] = []
     for failure in failures:
         error = read_error(failure.error) if _is_error(failure) else None
-        group = next((group for known, group in found if error and is_again(known, error)), None)
+        group = next((group for known, group in groups if error and is_again(known, error)), None)
         if group is not None:
             group.append(failure)
         elif error is not None:
-            found.append((error, [failure]))
-    return found
+            groups.append((error, [failure]))
+    return groups
 
 
 def _is_error(failure: Failure) -> bool:

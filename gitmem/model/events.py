@@ -151,22 +151,22 @@ def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
     return event._replace(kind=HookKind.WORDS, words=(words,), text="")
 
 
-def with_words(event: HookEvent, given: object, result: object, text: str) -> HookEvent:
+def with_words(event: HookEvent, asked: object, result: object, text: str) -> HookEvent:
     """Return a tool's event with the user's words in its result: answers to questions; of a refused call, the refusal.
 
     `result` is the host's structured result, `text` what the agent was shown.
     """
     if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
-        return event._replace(words=answers_in(given if isinstance(given, dict) else {}, result, text))
+        return event._replace(words=answers_in(asked if isinstance(asked, dict) else {}, result, text))
     if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # what a command prints is nobody's refusal
         return event
     refused = refusal_in(text, f"{event.tool} {event.command or event.target}")
     return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
 
 
-def call_fields(tool: str, given: object, result: object = None) -> dict[str, Any]:
+def call_fields(tool: str, asked: object, result: object = None) -> dict[str, Any]:
     """Return the fields of an event that a tool call with this input and this result fills."""
-    tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
+    tool_input: Mapping[str, object] = asked if isinstance(asked, dict) else {}
     edits = edits_of(tool, tool_input)
     return {
         "tool": tool,
@@ -196,8 +196,8 @@ def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = Non
         told = result.get("plan") if isinstance(result, dict) else result
         plan = _string(tool_input, "plan") or _string({"plan": told}, "plan")
         return steps_of_plan(plan.rpartition("Approved Plan")[2])
-    given = tool_input.get(_PLANS.get(tool, ""))
-    return steps_of_plan(given) if isinstance(given, str) else _steps(given, "content", "step", "description")
+    steps = tool_input.get(_PLANS.get(tool, ""))
+    return steps_of_plan(steps) if isinstance(steps, str) else _steps(steps, "content", "step", "description")
 
 
 def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
@@ -213,7 +213,7 @@ def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
             done = (match.groupdict().get("done") for match in matches)
             texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in matches)
             told = zip(texts, done, strict=True)
-            return tuple((text, _STATES[2 * (one in {"x", "X"})], "") for text, one in told)[:_MAX_STEPS]
+            return tuple((text, _STATES[2 * (sign in {"x", "X"})], "") for text, sign in told)[:_MAX_STEPS]
     return ()
 
 
@@ -226,8 +226,8 @@ def _key_of(result: object) -> str:
     return said[1] if said else ""
 
 
-def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
-    listed = [step for step in given[:_MAX_STEPS] if isinstance(step, dict)] if isinstance(given, list) else []
+def _steps(steps: object, *names: str) -> tuple[tuple[str, str, str], ...]:
+    listed = [step for step in steps[:_MAX_STEPS] if isinstance(step, dict)] if isinstance(steps, list) else []
     rows = ((_first(step, names, MAX_DETAIL), _string(step, "status")) for step in listed)
     return tuple(
         (text, status if status in _STATES else "pending", "")
@@ -241,5 +241,5 @@ def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> s
     return value[:limit] if isinstance(value, str) else ""
 
 
-def _first(given: Mapping[str, object], keys: Iterable[str], limit: int = MAX_TEXT) -> str:
-    return next(filter(None, (_string(given, key, limit) for key in keys)), "")
+def _first(mapping: Mapping[str, object], keys: Iterable[str], limit: int = MAX_TEXT) -> str:
+    return next(filter(None, (_string(mapping, key, limit) for key in keys)), "")

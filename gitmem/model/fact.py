@@ -217,14 +217,14 @@ _FENCE, _FENCES = re.compile(r"^---", re.MULTILINE), 8  # of those in a body, as
 _LINKS = re.compile(r"(?<!\s)\s*\n[ \t]*## Links[ \t\r]*\n\s*(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 
 
-def _member(kind: type[T], given: object) -> T | None:
-    return next((one for one in kind if one.value == given), None)
+def _member(kind: type[T], value: object) -> T | None:
+    return next((member for member in kind if member.value == value), None)
 
 
-def _share(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float):
+def _share(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(given) if 0 <= given <= 1 else None
+    return float(value) if 0 <= value <= 1 else None
 
 
 # The keys of the header in order, and how each is read.
@@ -235,7 +235,9 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "created": as_moment,
     "updated": as_moment,
     "confidence": _share,
-    "origin": lambda given: {key: as_text(one) for key, one in given.items()} if isinstance(given, dict) else {},
+    "origin": lambda mapping: (
+        {key: as_text(item) for key, item in mapping.items()} if isinstance(mapping, dict) else {}
+    ),
     "sources": as_texts,
     "keywords": as_texts,
     "files": as_texts,
@@ -249,7 +251,7 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "forbids": as_texts,
     "enforce": as_text,
     "review": as_texts,
-    "pinned": lambda given: given is True,
+    "pinned": lambda value: value is True,
 }
 UNSEARCHED = frozenset(_HEADER) - {"keywords"}
 
@@ -257,12 +259,12 @@ UNSEARCHED = frozenset(_HEADER) - {"keywords"}
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
     """Return the fact of a file; None without a fact's header, an id and a kind in header or path, or with two ids."""
     document, named = Document.parse(data), PATH.fullmatch(path)
-    given = document.metadata  # empty where the header is missing, broken, or another tool's before it
-    if _HEADER.keys().isdisjoint(given):
+    header = document.metadata  # empty where the header is missing, broken, or another tool's before it
+    if _HEADER.keys().isdisjoint(header):
         return None
-    fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
+    fields = {key: read(header.get(key)) for key, read in _HEADER.items()}
     if named:
-        header_id = named["id"] if given.get("id") in {None, ""} else given["id"]
+        header_id = named["id"] if header.get("id") in {None, ""} else header["id"]
         fields |= {"id": header_id, "kind": fields["kind"] or _member(FactKind, named["kind"])}
     fields["id"] = agreed_id(fields["id"], path)
     if fields["kind"] is None or not fields["id"] or _has_header(document.body, str(fields["id"])):
@@ -316,8 +318,10 @@ def render_fact(fact: Fact) -> bytes:
 
 def _header(fact: Fact) -> list[str]:
     """Return the lines of a new fact's header in order, without empty fields."""
-    given = ((key, getattr(fact, key)) for key in _HEADER)
-    lines = [f"{key}: {_flow(value)}" for key, value in given if value not in (None, "", (), {}) and value is not False]
+    fields = ((key, getattr(fact, key)) for key in _HEADER)
+    lines = [
+        f"{key}: {_flow(value)}" for key, value in fields if value not in (None, "", (), {}) and value is not False
+    ]
     # In the host's place and form.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
 

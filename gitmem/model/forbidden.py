@@ -122,13 +122,13 @@ def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
     """
     if not literal or not (_fits(literal[0], words[0].rpartition("/")[2]) or _fits(literal[0], words[0])):
         return False
-    given = words[1:]
+    arguments = words[1:]
     options = [word for word in literal[1:] if word.startswith("-")]
-    if not all(_has_option(option, given) for option in options):
+    if not all(_has_option(option, arguments) for option in options):
         return False
     plain = [word for word in literal[1:] if not word.startswith("-")]
     after_option = False
-    for word in given:
+    for word in arguments:
         if not plain:
             return True
         if word.startswith("-"):
@@ -197,8 +197,8 @@ def _holds(literal: str, line: str) -> bool:
         end = place + len(first)
         is_whole = not (literal[:1].isalnum() and _is_word(line[place - 1 : place] if place else ""))
         for part in rest:
-            found = line.find(part, end)
-            end = found + len(part) if found >= 0 and " " not in line[end:found].strip() else -1
+            at = line.find(part, end)
+            end = at + len(part) if at >= 0 and " " not in line[end:at].strip() else -1
             if end < 0:
                 break
         if end >= 0 and is_whole and not (literal[-1:].isalnum() and _is_word(line[end : end + 1])):

@@ -37,15 +37,15 @@ class SavedExchange(Value):
 
 def saved_in(log: str) -> list[SavedExchange]:
     """Return the exchanges of a day's log."""
-    found = []
-    for entry in (one.entry for one in find_entries(log)):
+    entries = []
+    for entry in (place.entry for place in find_entries(log)):
         clock = re.fullmatch(r"(\d\d):(\d\d):(\d\d)", entry.time)
         if entry.label == EXCHANGE and clock:
             fields = split_fields(entry.text)
             second = int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3])
             request, answer, *words = map(_signed, (fields.request, fields.answer, *fields.words))
-            found.append(SavedExchange(entry.id, entry.tags[:1], second, request, answer, tuple(words)))
-    return found
+            entries.append(SavedExchange(entry.id, entry.tags[:1], second, request, answer, tuple(words)))
+    return entries
 
 
 def _second_of(turn: Turn) -> int:
@@ -95,39 +95,39 @@ def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
         return turn
     tag, tail = session_tag(turn.session), tail_of(turn.exchange_id)
     second = _second_of(turn)
-    near = [one for one in saved if abs(one.second - second) <= _NEAR_SECONDS and tail_of(one.id) != tail]
-    others = [one for one in near if one.tags == tag or not turn.prompt]
-    said = {words for one in others for words in one.words}
-    said |= {_signed(render_words(UserWords(WordKind.ADDITION, one.request))) for one in others if one.request}
-    kept = tuple(words for words in turn.words if not words.text or _signed(render_words(words)) not in said)
-    return turn._replace(words=kept)
+    near = [entry for entry in saved if abs(entry.second - second) <= _NEAR_SECONDS and tail_of(entry.id) != tail]
+    others = [entry for entry in near if entry.tags == tag or not turn.prompt]
+    said = {words for entry in others for words in entry.words}
+    said |= {_signed(render_words(UserWords(WordKind.ADDITION, entry.request))) for entry in others if entry.request}
+    new_words = tuple(words for words in turn.words if not words.text or _signed(render_words(words)) not in said)
+    return turn._replace(words=new_words)
 
 
 def queued_as(turn: Turn, saved: Iterable[SavedExchange]) -> list[str]:
     """Return the ids of a session's exchanges shortly before a turn that have its request as a message that waited."""
     addition, tag = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt))), session_tag(turn.session)
     second = _second_of(turn)
-    before = [one for one in saved if 0 < second - one.second <= _NEAR_SECONDS and one.tags == tag]
+    before = [entry for entry in saved if 0 < second - entry.second <= _NEAR_SECONDS and entry.tags == tag]
     own = tail_of(turn.exchange_id)
-    return [one.id for one in before if turn.prompt and addition in one.words and tail_of(one.id) != own]
+    return [entry.id for entry in before if turn.prompt and addition in entry.words and tail_of(entry.id) != own]
 
 
 def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:
     """Return the first id of a turn without an id of its host that no exchange of another time has."""
-    given, _, number = turn.key[len(NO_ID) :].partition("-")
+    text, _, number = turn.key[len(NO_ID) :].partition("-")
     key, times = turn.key, int(number or 1)
     while abs(seconds.get(tail_of(exchange_id(turn.session, key)), second) - second) > TWICE_SECONDS:
         times += 1
-        key = f"{NO_ID}{given}-{times}"
+        key = f"{NO_ID}{text}-{times}"
     return exchange_id(turn.session, key) if key != turn.key else ""
 
 
 def is_copy(turn: Turn) -> bool:
     """Return whether a turn is saved as one of another session, which this one was forked or copied from."""
-    given = turn.key[len(NO_ID) :].partition("-")[0] if turn.key.startswith(NO_ID) else ""
+    text = turn.key[len(NO_ID) :].partition("-")[0] if turn.key.startswith(NO_ID) else ""
     keys = [
         turn.key,
-        *([f"{NO_ID}{given}", *(f"{NO_ID}{given}-{times}" for times in range(2, _MOST))] if given else ()),
+        *([f"{NO_ID}{text}", *(f"{NO_ID}{text}-{times}" for times in range(2, _MOST))] if text else ()),
     ]
     return bool(turn.known) and turn.known not in {exchange_id(turn.session, key) for key in keys}
 

@@ -81,7 +81,7 @@ def updated_body(
             body = body[: entry.start] + body[entry.end :]
         elif fact is not None and entry.entry.text != fact.text:
             body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
-    told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
+    told = ((facts[fact_id], time) for fact_id, time in (new or {}).items() if not marks.has_ended(fact_id))
     lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
     return restore_entries(body, lines, newline)
 
@@ -119,18 +119,20 @@ def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
 def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: datetime) -> dict[str, Fact]:
     """Return the facts that edits of their lines change, by id; `get` finds them."""
     changed = {}
-    for one in (*edits.ended, *edits.reworded, *edits.revived):
-        fact = new = get(one)
+    for fact_id in (*edits.ended, *edits.reworded, *edits.revived):
+        fact = new = get(fact_id)
         if fact is None or new is None:
             continue
-        if one in edits.reworded:
-            new = validity.reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
-        elif one in edits.revived:
+        if fact_id in edits.reworded:
+            new = (
+                validity.reworded(fact, edits.reworded[fact_id], now) if edits.reworded[fact_id] != fact.text else fact
+            )
+        elif fact_id in edits.revived:
             new = validity.revived(fact, now)
         elif fact.binds:
             new = validity.ended(fact, now)
         if new != fact:
-            changed[one] = new
+            changed[fact_id] = new
     return changed
 
 

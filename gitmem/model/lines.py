@@ -77,12 +77,14 @@ class Marks(Value):
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
         """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
-        told = (*self.learned(memory, text), *(one for *_, one in self.stated(text)))
-        return tuple(one for one in dict.fromkeys(told) if one not in text)
+        told = (*self.learned(memory, text), *(fact_id for *_, fact_id in self.stated(text)))
+        return tuple(fact_id for fact_id in dict.fromkeys(told) if fact_id not in text)
 
     def learned(self, memory: str, text: str) -> list[str]:
         """Return the facts learned from a memory that its text tells otherwise than they stand now."""
-        return [one for one in self.sources.get(tail_of(memory), ()) if memory and self._is_other(one, text)]
+        return [
+            fact_id for fact_id in self.sources.get(tail_of(memory), ()) if memory and self._is_other(fact_id, text)
+        ]
 
     def stated(self, text: str) -> list[tuple[int, int, str]]:
         """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest.
@@ -96,22 +98,22 @@ class Marks(Value):
             parts = said.split(" ", _FEW)
             if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
                 found += _places(said, identifier, text)
-                longer = [one for one in self.in_force if said in one and one in low]
-                found += (place for one in longer for place in _places(one, "", text))
+                longer = [words for words in self.in_force if said in words and words in low]
+                found += (place for words in longer for place in _places(words, "", text))
         for identifier, form in self.wordings.items():
             if self.facts[identifier].name.partition("-")[0] in low:
                 reworded = list(re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE))
-                longer = [one for one in self.in_force if reworded and one in low and re.search(form, one)]
-                others = [(begin, -end) for one in longer for end, begin, _ in _places(one, "", text)]
+                longer = [words for words in self.in_force if reworded and words in low and re.search(form, words)]
+                others = [(begin, -end) for words in longer for end, begin, _ in _places(words, "", text)]
                 found += (
                     (-match.end(), match.start(), identifier)
                     for match in reworded  # up to the end of its sentence, which may be behind the longer one's
                     if not any(begin <= match.start() < end for begin, end in others)
                 )
-        found = sorted((start, end, one) for end, start, one in found)
+        found = sorted((start, end, fact_id) for end, start, fact_id in found)
         ends = [0, *accumulate((-end for _, end, _ in found), max)]
         longest = zip(ends, found, strict=False)
-        return [(start, -end, one) for before, (start, end, one) in longest if -end > before and one]
+        return [(start, -end, fact_id) for before, (start, end, fact_id) in longest if -end > before and fact_id]
 
     def mark(self, identifier: str) -> str:
         """Return the status of a fact in words, with those of its successor; "" if it counts as it is.
@@ -163,8 +165,8 @@ class Marks(Value):
         own = memory.fact
         if own:
             return self.mark(own) or (self.now(own) if self.is_old_wording(own, memory.text) else "")
-        told = [one for one in self.learned(memory.id, memory.text) if one not in stated]
-        return "; ".join(self.quoted(one) if self.has_ended(one) else self.now(one) for one in told)
+        told = [fact_id for fact_id in self.learned(memory.id, memory.text) if fact_id not in stated]
+        return "; ".join(self.quoted(fact_id) if self.has_ended(fact_id) else self.now(fact_id) for fact_id in told)
 
     def now(self, identifier: str) -> str:
         """Return the status of a fact, or what a reworded one says now, in words."""
@@ -199,7 +201,7 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
             form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
             if not re.search(form, normalized(fact.description)):
                 wordings[fact.id] = form
-    other = {one for one, status in statuses.items() if one in places or not status.holds}
+    other = {fact_id for fact_id, status in statuses.items() if fact_id in places or not status.holds}
     # They are only compared with those of facts that have ended, and with what others said before.
     is_any_old = other or wordings
     in_force = frozenset(normalized(fact.description) for fact in known.values() if is_any_old and fact.id not in other)
@@ -260,8 +262,8 @@ def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[En
     return [*parts, text[done:]]
 
 
-def _is_newer(fact: Fact, other: Fact) -> bool:
-    return (fact.when, fact.id) > (other.when, other.id)
+def _is_newer(fact: Fact, rival: Fact) -> bool:
+    return (fact.when, fact.id) > (rival.when, rival.id)
 
 
 def _echoes(
@@ -273,7 +275,7 @@ def _echoes(
     """
     if not marks.sources:
         return []
-    entries = [*sources, *(one.entry for one in find_entries(text))]
+    entries = [*sources, *(place.entry for place in find_entries(text))]
     entries += [Entry(link["id"], "", "", link["said"]) for link in _LINK.finditer(text)]
     if memory and not entries:
         entries = [Entry(memory, "", "", text)]
@@ -312,13 +314,13 @@ def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:
 
 def _memories(text: str, marks: Marks) -> list[ShownMemory]:
     """Return the entries of a text, and its links to exchanges."""
-    found = []
-    for start, end, entry in ((one.start, one.end, one.entry) for one in find_entries(text)):
+    memories = []
+    for start, end, entry in ((place.start, place.end, place.entry) for place in find_entries(text)):
         first = text.find("\n", start, end)
         at = text.rindex(f" ^{entry.id}", start, first if first >= 0 else end)
-        found.append(ShownMemory(entry.id, entry.text, marks.id_of(entry), start, end, at))
+        memories.append(ShownMemory(entry.id, entry.text, marks.id_of(entry), start, end, at))
     links = (ShownMemory(link["id"], link[0], "", *link.span(), link.start("end")) for link in _LINK.finditer(text))
-    return [*found, *links]
+    return [*memories, *links]
 
 
 def without_ended(text: str, marks: Marks) -> str:

@@ -66,7 +66,7 @@ def verdict_of(runs: Iterable[Run]) -> Outcome | None:
     If tests passed in a command line that failed, something else did: that is None.
     """
     checks = (form("tests"), form("builds"))
-    last = next((run for run in reversed(list(runs)) if any(one.search(run.command) for one in checks)), None)
+    last = next((run for run in reversed(list(runs)) if any(check.search(run.command) for check in checks)), None)
     if last is None:
         return None
     passed = _says_passed(last.said)

@@ -141,19 +141,21 @@ class BugPattern(Value):
     @property
     def solutions(self) -> tuple[Solution, ...]:
         """What was changed, each once, that which worked most often first."""
-        found: dict[str, Solution] = {}
+        by_change: dict[str, Solution] = {}
         for case in self.cases:
             if text := case.told or case.change:
-                solution = found.get(text, Solution(text))
+                solution = by_change.get(text, Solution(text))
                 name = "worked" if case.worked or case.fix else "failed"
                 ids, commands = (*getattr(solution, name), case.exchange), (*solution.commands, case.command)
-                found[text] = solution._replace(**{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands))))
-        return tuple(sorted(found.values(), key=lambda one: (-one.confidence, -len(one.worked))))[:_MAX_SOLUTIONS]
+                by_change[text] = solution._replace(
+                    **{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands)))
+                )
+        return tuple(sorted(by_change.values(), key=lambda fix: (-fix.confidence, -len(fix.worked))))[:_MAX_SOLUTIONS]
 
     def best(self, command: str = "") -> Solution | None:
         """Return the solution that worked in most of its trials, of this command before others; None if none did."""
         worked = (solution for solution in self.solutions if solution.worked)
-        return max(worked, key=lambda one: (command in one.commands, one.confidence, len(one.worked)), default=None)
+        return max(worked, key=lambda fix: (command in fix.commands, fix.confidence, len(fix.worked)), default=None)
 
     @property
     def title(self) -> str:
@@ -162,25 +164,25 @@ class BugPattern(Value):
         return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
 
 
-def begun(found: ErrorOccurrence) -> BugPattern:
+def begun(occurrence: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
-    at, error = found.cases[0].at, found.error
+    at, error = occurrence.cases[0].at, occurrence.error
     identifier = kind_id(LETTER, KIND, error.type, error.message)
-    return with_occurrence(BugPattern(identifier, error, at, at, scope=found.scope), found)
+    return with_occurrence(BugPattern(identifier, error, at, at, scope=occurrence.scope), occurrence)
 
 
-def with_occurrence(pattern: BugPattern, found: ErrorOccurrence) -> BugPattern:
+def with_occurrence(pattern: BugPattern, occurrence: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more occurrence of its error; the same one twice changes nothing."""
-    new = [case for case in found.cases if case not in pattern.cases]
+    new = [case for case in occurrence.cases if case not in pattern.cases]
     cases = sorted((*pattern.cases, *new), key=lambda case: case.at)
-    times = [case.at for case in found.cases]
+    times = [case.at for case in occurrence.cases]
     return pattern._replace(
         created=min(pattern.created, *times),
         updated=max(pattern.updated, *times),
         cases=tuple(cases)[-MAX_CASES:],
-        files=tuple(dict.fromkeys((*pattern.files, *found.files)))[:MAX_FILES],
+        files=tuple(dict.fromkeys((*pattern.files, *occurrence.files)))[:MAX_FILES],
         stale=pattern.stale and max(times) <= pattern.updated,
-        scope=tuple(dict.fromkeys((*pattern.scope, *found.scope))) if pattern.scope and found.scope else (),
+        scope=tuple(dict.fromkeys((*pattern.scope, *occurrence.scope))) if pattern.scope and occurrence.scope else (),
     )
 
 
@@ -193,9 +195,9 @@ def _claim(case: Case) -> str:
     return "\n".join((case.command, *case.changed, case.worked, case.fix, case.cause))
 
 
-def only(pattern: BugPattern, kept: Container[tuple[str, str]]) -> BugPattern:
+def only(pattern: BugPattern, wanted: Container[tuple[str, str]]) -> BugPattern:
     """Return a pattern with these of its claims alone."""
-    return pattern._replace(cases=tuple(case for case in pattern.cases if (_claim(case), case.exchange) in kept))
+    return pattern._replace(cases=tuple(case for case in pattern.cases if (_claim(case), case.exchange) in wanted))
 
 
 def unseen(pattern: BugPattern, exchanges: Collection[str]) -> BugPattern | None:
@@ -206,32 +208,32 @@ def unseen(pattern: BugPattern, exchanges: Collection[str]) -> BugPattern | None
 
 def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     """Return the bug pattern of a document, None if it is none."""
-    given = Document.parse(data).metadata
-    error = given.get("error")
-    if given.get("kind") != KIND or not agreed_id(given.get("id"), path) or not isinstance(error, dict):
+    header = Document.parse(data).metadata
+    error = header.get("error")
+    if header.get("kind") != KIND or not agreed_id(header.get("id"), path) or not isinstance(error, dict):
         return None
-    created = as_moment(given.get("created")) or UNDATED
-    updated = max(created, as_moment(given.get("updated")) or created)
+    created = as_moment(header.get("created")) or UNDATED
+    updated = max(created, as_moment(header.get("updated")) or created)
     return BugPattern(
-        id=as_line(given["id"]),
+        id=as_line(header["id"]),
         error=signature(error.get("type"), error.get("message")),
         created=created,
         updated=updated,
-        cases=tuple(sorted(dict.fromkeys(_cases(given.get("cases"))), key=lambda case: case.at)),
-        stale=given.get("stale") is True,
+        cases=tuple(sorted(dict.fromkeys(_cases(header.get("cases"))), key=lambda case: case.at)),
+        stale=header.get("stale") is True,
         file=path,
         source=data,
-        **{name: tuple(dict.fromkeys(as_texts(given.get(name)))) for name in ("files", "scope")},
+        **{name: tuple(dict.fromkeys(as_texts(header.get(name)))) for name in ("files", "scope")},
     )
 
 
 def _cases(listed: object) -> Iterator[Case]:
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, dict) and (exchange := as_line(one.get("exchange"))):
-            lines = {name: as_line(one.get(name)) for name in ("command", "worked", "fix", "cause")}
-            seconds, at = one.get("seconds"), as_moment(one.get("at")) or UNDATED
+    for case in listed if isinstance(listed, list) else ():
+        if isinstance(case, dict) and (exchange := as_line(case.get("exchange"))):
+            lines = {name: as_line(case.get(name)) for name in ("command", "worked", "fix", "cause")}
+            seconds, at = case.get("seconds"), as_moment(case.get("at")) or UNDATED
             took = max(seconds, 0) if type(seconds) is int else 0
-            yield Case(exchange, at, changed=tuple(as_texts(one.get("changed"))), seconds=took, **lines)
+            yield Case(exchange, at, changed=tuple(as_texts(case.get("changed"))), seconds=took, **lines)
 
 
 def render_pattern(pattern: BugPattern) -> bytes:

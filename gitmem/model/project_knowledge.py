@@ -56,20 +56,20 @@ class Knowledge(Value):
 def parse_knowledge(data: bytes) -> Knowledge | None:
     """Return the knowledge of a document, None if it holds none."""
     document = Document.parse(data)
-    given = document.metadata
-    about = str(given.get("about", ""))
-    if given.get("kind") != KIND or about not in set(KnowledgeKind):
+    header = document.metadata
+    about = str(header.get("about", ""))
+    if header.get("kind") != KIND or about not in set(KnowledgeKind):
         return None
-    confidence, updated = given.get("confidence"), given.get("updated") or given.get("created")
+    confidence, updated = header.get("confidence"), header.get("updated") or header.get("created")
     return Knowledge(
         kind=KnowledgeKind(about),
         lines=tuple(
             line[2:].rstrip() for line in document.body.partition(_SECTION)[0].split("\n") if line.startswith("- ")
         ),
-        files=as_texts(given.get("files")),
-        sources=as_texts(given.get("sources")),
+        files=as_texts(header.get("files")),
+        sources=as_texts(header.get("sources")),
         confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
-        commit=str(given.get("commit") or ""),
+        commit=str(header.get("commit") or ""),
         updated=updated if isinstance(updated, datetime) else None,
     )
 
@@ -110,7 +110,7 @@ def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> lis
     """Return how often files are named in several groups, the most named first."""
     counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
     often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
-    return sorted(often, key=lambda one: (-one[0], one[1]))
+    return sorted(often, key=lambda pair: (-pair[0], pair[1]))
 
 
 _LONGEST = 120  # characters of a command
@@ -195,9 +195,9 @@ def commands_of(turns: Iterable[Turn]) -> list[Command]:
 
 def read_commands(data: bytes) -> dict[str, Command]:
     """Return the commands in the header of the document."""
-    given = Document.parse(data).get("commands")
+    header = Document.parse(data).get("commands")
     commands = {}
-    for text, value in given.items() if isinstance(given, dict) else ():
+    for text, value in header.items() if isinstance(header, dict) else ():
         if isinstance(value, dict):
             worked, failed = (as_texts(value.get(key)) for key in ("worked", "failed"))
             times = [as_moment(value.get(f"last_{key}")) for key in ("worked", "failed")]
@@ -215,11 +215,11 @@ def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict
     for command in more:
         joined[command.text] = joined.get(command.text, Command(command.text)).joined(command)
 
-    def worth(one: Command) -> tuple[bool, str, str]:
-        return len(one.worked) >= _FEWEST, max(one.last_worked, one.last_failed), one.text
+    def worth(command: Command) -> tuple[bool, str, str]:
+        return len(command.worked) >= _FEWEST, max(command.last_worked, command.last_failed), command.text
 
     best = sorted(joined.values(), key=worth, reverse=True)[:_MOST_COMMANDS]
-    return {one.text: one for one in sorted(best, key=lambda one: one.text)}
+    return {command.text: command for command in sorted(best, key=lambda command: command.text)}
 
 
 def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
@@ -234,7 +234,7 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list[str]:
     """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
     lines = []
-    for command in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
+    for command in sorted(commands, key=lambda command: (purpose_of(command.text), -len(command.worked), command.text)):
         line = f"{purpose_of(command.text) or 'Run'} `{command.text}`{'; its last run failed' * command.fails_now}"
         if counted:
             line += f" (worked in {len(command.worked)} of {command.tried}, last on {command.last_worked[:10]})"
@@ -244,7 +244,7 @@ def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list
 
 def of_commands(commands: Sequence[Command]) -> Knowledge:
     """Return what is known of commands, as sure as they worked in the exchanges in which they ran."""
-    sources = tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
+    sources = tuple(dict.fromkeys(exchange for command in commands for exchange in (*command.worked, *command.failed)))
     worked, failed = (sum(len(getattr(command, key)) for command in commands) for key in ("worked", "failed"))
     lines, sure = tuple(command_lines(commands)), worked / ((worked + failed) or 1)
     return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)

@@ -174,17 +174,17 @@ def facts_in(text: str) -> set[str]:
 
 def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: Iterable[int] = ()) -> str:
     """Return the pieces that fit: of `ahead` all that do, then of `rest` up to the first that does not."""
-    left, kept = tokens * BYTES_PER_TOKEN, set()
+    left, chosen = tokens * BYTES_PER_TOKEN, set()
     for place in ahead:
         if utf8_size(pieces[place]) <= left:
-            kept.add(place)
+            chosen.add(place)
             left -= utf8_size(pieces[place])
     for place in rest:
         left -= utf8_size(pieces[place])
         if left < 0:
             break
-        kept.add(place)
-    return "".join(pieces[place] for place in sorted(kept))
+        chosen.add(place)
+    return "".join(pieces[place] for place in sorted(chosen))
 
 
 def _session(piece: str) -> str:
@@ -259,19 +259,19 @@ def _carry_over(body: str, limits: Limits, room: int, uses: Mapping[str, Mapping
     facts = {title.casefold(): of_title for title, of_title in uses.items()}
     for title, share in KEPT_SECTIONS.items():
         named_so = [part for part in parts if part.title.casefold() == title]
-        kept = _tail_of_parts(body, named_so, min(limits.threshold // share, left), facts.get(title, {}))
-        left -= sum(map(estimate_tokens, kept.values()))
-        stays |= kept
+        tail = _tail_of_parts(body, named_so, min(limits.threshold // share, left), facts.get(title, {}))
+        left -= sum(map(estimate_tokens, tail.values()))
+        stays |= tail
     stays |= _tail_of_parts(body, [part for part in parts if part not in stays], min(limits.carryover, left))
     return "".join(stays[part] or always.get(part, "") for part in parts)
 
 
 def _parts(body: str) -> list[Section]:
     """Return the sections; text before the first belongs to the first."""
-    found = sections(body)
-    while found and found[0].level == 1 and found[0].title.casefold() not in (*KEPT_SECTIONS, *OPEN_SECTIONS):
-        del found[0]
-    return [Section(0, "", 0, 0, found[0].start if found else len(body)), *found]
+    places = sections(body)
+    while places and places[0].level == 1 and places[0].title.casefold() not in (*KEPT_SECTIONS, *OPEN_SECTIONS):
+        del places[0]
+    return [Section(0, "", 0, 0, places[0].start if places else len(body)), *places]
 
 
 def _tail_of_parts(

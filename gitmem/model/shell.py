@@ -48,21 +48,21 @@ _DEEPEST = 3  # shells within shells
 
 def commands(script: str, depth: int = 0) -> list[ShellCommand]:
     """Return the commands of a shell's script, those of scripts within it too, with the values of its variables."""
-    found, variables = list[ShellCommand](), dict[str, str]()
+    runs, variables = list[ShellCommand](), dict[str, str]()
     for command in ShellReader(script[:_MAX_COMMAND].replace("\\\n", " ")).read():
         words = _expanded(command.words, variables)
         sets = words[1:] if words[0] in _DECLARES else words
         if all(map(SETS.match, sets)):
             variables.update((name, value[:_MAX_VALUE]) for name, _, value in (word.partition("=") for word in sets))
         for run in _run_by(words):
-            if len(found) > _MOST_COMMANDS:
-                return found
+            if len(runs) > _MOST_COMMANDS:
+                return runs
             inner = _script(run)
-            found += [] if inner else [command._replace(words=run)]
+            runs += [] if inner else [command._replace(words=run)]
             if not inner and _reads_script(run):
                 inner = command.text or command.heard
-            found += commands(inner, depth + 1) if inner and depth < _DEEPEST else []
-    return found
+            runs += commands(inner, depth + 1) if inner and depth < _DEEPEST else []
+    return runs
 
 
 def _expanded(words: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -79,15 +79,15 @@ def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     Where the command behind a wrapper's options or the name of a place begins only the program knows, so each of the
     next words is tried, up to one that only prints or finds the rest.
     """
-    found, waiting = dict[int, tuple[str, ...]](), [0]
-    while waiting and len(found) < _MOST_RUN:
+    in_place, waiting = dict[int, tuple[str, ...]](), [0]
+    while waiting and len(in_place) < _MOST_RUN:
         place = waiting.pop(0)
         while place < len(words) and SETS.match(words[place]):
             place += 1
-        if place < len(words) and place not in found:
-            found[place] = words[place:]
+        if place < len(words) and place not in in_place:
+            in_place[place] = words[place:]
             waiting += [place + begin for begin in _begins(words[place:])]
-    return [*found.values()]
+    return [*in_place.values()]
 
 
 def _begins(words: tuple[str, ...]) -> list[int]:

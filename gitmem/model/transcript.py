@@ -68,9 +68,11 @@ class Record(Value):
     told: object = None
     agent: str = ""
 
-    def call(self, tool: str, key: str, given: object) -> Record:
+    def call(self, tool: str, key: str, arguments: object) -> Record:
         """Return the call of a tool at this place; arguments that are no object count as none."""
-        return self._replace(role=Role.CALL, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
+        return self._replace(
+            role=Role.CALL, tool=tool, tool_id=key, input=arguments if isinstance(arguments, dict) else {}
+        )
 
     def result(self, text: str, key: str, *, failed: bool) -> Record:
         """Return the result of the call with this key."""
@@ -167,7 +169,7 @@ def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
         yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
         return
     content = message.get("content")
-    answers = isinstance(content, list) and any(isinstance(one, dict) and one.get("tool_use_id") for one in content)
+    answers = isinstance(content, list) and any(isinstance(item, dict) and item.get("tool_use_id") for item in content)
     for part in blocks(content, base):
         yield _beside_result(part) if answers and part.role is Role.USER else part
 
@@ -280,8 +282,8 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
 
 def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[str, object]:
     if part.role is Role.CALL:
-        given = {key: _short(value, _MAX_INPUT, clean) for key, value in (part.input or {}).items()}
-        return {"tool": part.tool, "id": part.tool_id, "input": given}
+        fields = {key: _short(value, _MAX_INPUT, clean) for key, value in (part.input or {}).items()}
+        return {"tool": part.tool, "id": part.tool_id, "input": fields}
     if part.role is Role.RESULT:
         said: dict[str, object] = {"id": part.tool_id, "text": _short(human_text(part.text), result_chars, clean)}
         return {**said, "failed": True} if part.failed else said

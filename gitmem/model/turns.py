@@ -170,12 +170,12 @@ def turn_key(event: HookEvent) -> str:
 NO_ID = "p-"  # begins the key of a turn that the host gives no id
 
 
-def is_same_turn(one: Turn, other: Turn) -> bool:
+def is_same_turn(first: Turn, second: Turn) -> bool:
     """Return whether two turns of a session are the same: by the host's id, else by their prompt and time."""
-    if one.key == other.key:
+    if first.key == second.key:
         return True
-    near = abs((one.started - other.started).total_seconds()) <= TWICE_SECONDS
-    return near and bool(one.prompt) and one.prompt == other.prompt
+    near = abs((first.started - second.started).total_seconds()) <= TWICE_SECONDS
+    return near and bool(first.prompt) and first.prompt == second.prompt
 
 
 class _Session:
@@ -228,21 +228,21 @@ class _Session:
 
     def once(self) -> Iterator[Turn]:
         """Yield the turns, without messages that were queued and then came as a prompt or a command."""
-        ran = (one for turn in self.turns.values() for one in turn.words if one.kind is WordKind.COMMAND)
+        ran = (words for turn in self.turns.values() for words in turn.words if words.kind is WordKind.COMMAND)
         commands = {words.text.partition("\n")[0] for words in ran}
         prompts = commands | {" ".join(turn.prompt.split()) for turn in self.turns.values()}
         seen: set[str] = set()
         for turn in self.turns.values():
-            kept = []
+            unheard = []
             for words in turn.words:
                 came_again = " ".join(words.text.split()) in prompts or words.text in seen
                 if words.kind is WordKind.ADDITION and came_again:
                     continue
                 seen.add(words.text)
-                kept.append(words)
-            says_nothing = turn.words and not (kept or turn.prompt or turn.answer or turn.said or turn.tools)
+                unheard.append(words)
+            says_nothing = turn.words and not (unheard or turn.prompt or turn.answer or turn.said or turn.tools)
             if not says_nothing or any(turn.sources):  # what a hook delivered stays in the spool until it is saved
-                yield turn._replace(words=tuple(kept))
+                yield turn._replace(words=tuple(unheard))
 
 
 def _with_words(turn: Turn, words: UserWords) -> Turn:
@@ -281,7 +281,7 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
     files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
     if failed:
         failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-        failures = (*(_failed_again(one, event) for one in turn.failures), failure)[:_MAX_FAILURES]
+        failures = (*(_failed_again(failure, event) for failure in turn.failures), failure)[:_MAX_FAILURES]
     else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)

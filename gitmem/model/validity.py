@@ -155,10 +155,10 @@ def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> d
     holding = {fact.id for fact in known.values() if fact.status in BINDING or fact.id in ends}
     rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
     for fact in known.values():
-        for other in fact.review:
-            if fact.id in holding and other in holding and other != fact.id:
-                rivals.setdefault(fact.id, {})[other] = None
-                rivals.setdefault(other, {})[fact.id] = None
+        for rival in fact.review:
+            if fact.id in holding and rival in holding and rival != fact.id:
+                rivals.setdefault(fact.id, {})[rival] = None
+                rivals.setdefault(rival, {})[fact.id] = None
     statuses: dict[str, Status] = {}
     for fact in known.values():
         place, disputes = places.get(fact.id), tuple(rivals.get(fact.id, ()))
@@ -183,10 +183,10 @@ def in_force(facts: Iterable[Fact]) -> list[Fact]:
 
 def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:
     """Return the end of a fact's chain, "" if nothing known took its place; a circle's end stops the walk."""
-    found = after.get(fact, "")
-    while found in after and found not in ends:
-        found = after[found]
-    return found
+    newest = after.get(fact, "")
+    while newest in after and newest not in ends:
+        newest = after[newest]
+    return newest
 
 
 def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[str]:
@@ -236,22 +236,22 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     return {name: fact for name, fact in changed.items() if fact != facts[name]}
 
 
-def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+def dispute(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fact]:
     """Return two facts that contradict each other, of which neither supersedes the other, for a user to decide."""
     return {
         fact: facts[fact]._replace(
             review=tuple(dict.fromkeys((*facts[fact].review, rival))),
             supersedes=tuple(name for name in facts[fact].supersedes if name != rival),
         )
-        for fact, rival in ((one, other), (other, one))
+        for fact, rival in ((first, second), (second, first))
     }
 
 
-def settle_both(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+def settle_both(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fact]:
     """Return two facts that no longer wait for a decision between them: both hold."""
     return {
         fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))
-        for fact, rival in ((one, other), (other, one))
+        for fact, rival in ((first, second), (second, first))
     }
 
 

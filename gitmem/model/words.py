@@ -254,13 +254,13 @@ def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
     answers, notes = answers if isinstance(answers, dict) else {}, notes if isinstance(notes, dict) else {}
     keys = [key for key in dict.fromkeys((*answers, *notes)) if isinstance(key, str)]
     return [
-        (key, answers.get(key), one.get("notes") if isinstance(one := notes.get(key), dict) else None) for key in keys
+        (key, answers.get(key), note.get("notes") if isinstance(note := notes.get(key), dict) else None) for key in keys
     ]
 
 
 def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object, object]]:
     """Yield each question with its answer and the notes on it, of a text that tells them."""
-    places = sorted((place, one) for one in questions if (place := said.find(f'"{one}"=')) >= 0)
+    places = sorted((place, question) for question in questions if (place := said.find(f'"{question}"=')) >= 0)
     ends = [*(place for place, _ in places), len(said)][1:]
     for (place, question), end in zip(places, ends, strict=False):
         picked = re.fullmatch(_PICKED, re.sub(_GOES_ON, "", said[place + len(question) + 3 : end]))
@@ -273,14 +273,16 @@ def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object
 def _asked(tool_input: Mapping[str, object]) -> dict[str, str]:
     """Return the questions of a call by their ids and places, under which some hosts tell the answers."""
     listed = tool_input.get("questions")
-    questions = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
-    named = [(key, one.get("question")) for place, one in enumerate(questions) for key in (one.get("id"), str(place))]
+    questions = [item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict)]
+    named = [
+        (key, item.get("question")) for place, item in enumerate(questions) for key in (item.get("id"), str(place))
+    ]
     return {key: question for key, question in named if isinstance(key, str) and isinstance(question, str)}
 
 
 def _answer(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(one for one in value if isinstance(one, str)).strip()
+        return ", ".join(item for item in value if isinstance(item, str)).strip()
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -315,9 +317,12 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     words = said[match.end() :].partition(_HINT)[0].strip() if match else ""
     if re.match(_TALKS, words):
         pairs = (
-            (one["question"], _with_notes(one["answer"] or "", one["notes"])) for one in re.finditer(_ASKED, words)
+            (match["question"], _with_notes(match["answer"] or "", match["notes"]))
+            for match in re.finditer(_ASKED, words)
         )
-        answers = (UserWords(WordKind.ANSWER, answer.strip(), about_line(one)) for one, answer in pairs if answer)
+        answers = (
+            UserWords(WordKind.ANSWER, answer.strip(), about_line(question)) for question, answer in pairs if answer
+        )
         return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
     return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
 

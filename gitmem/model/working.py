@@ -334,7 +334,7 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     read = (event.target,) if event.target and not event.files and event.tool in _READERS else ()
     for path in relative_files(event.files or read, (memory.cwd,)):
         files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
-    fixed = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
+    fixed = (event.command and not failure.mended_by and works_now(failure.command, what) for failure in memory.errors)
     listed = zip(memory.errors, fixed, strict=True)
     errors = [error._replace(mended_by=what) if works else error for error, works in listed]
     memory = memory._replace(files=files, errors=tuple(errors))
@@ -382,12 +382,12 @@ def _what(memory: WorkingMemory, event: HookEvent) -> str:
 
 def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
     """Count a file or a symbol once more, as the one that was touched last."""
-    before = next((one for one in known if one.path == path), None) or Touched(path, 0, "")
+    before = next((file for file in known if file.path == path), None) or Touched(path, 0, "")
     changes = before.changes + (state == "changed")
     now = Touched(path, before.count + 1, state, before.state, event.at.isoformat(), changes)
-    return (*(one for one in known if one.path != path), now)[-most:]
+    return (*(file for file in known if file.path != path), now)[-most:]
 
 
 def _pushed(buffer: tuple[Any, ...], items: Sequence[object], most: int) -> tuple[Any, ...]:
     """Return a ring buffer with more items; an item it holds already moves to the end."""
-    return (*(one for one in buffer if one not in items), *items)[-most:]
+    return (*(item for item in buffer if item not in items), *items)[-most:]

@@ -121,7 +121,7 @@ def _asked(before: Fields, new: Fields) -> tuple[str, tuple[str, ...]]:
 
     Of two requests one is a message of the running turn, which came where the hook of the first was lost.
     """
-    words = {_plain(one): one for one in (*before.words, *new.words)}
+    words = {_plain(words): words for words in (*before.words, *new.words)}
     requests = {_plain(added): (text, added) for text in (before.request, new.request) if (added := _addition(text))}
     if len(requests) > 1 and _plain(_addition(before.request)) in map(_plain, new.words):
         requests = dict(reversed(requests.items()))
@@ -253,8 +253,8 @@ def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[st
     rows = []
     for path, text in turn.added:
         names = [name for name in relative_files((path,), roots) if is_below_project(name)]
-        kept = set(clean(text).split("\n"))
-        digests = digests_of(line for line in text.split("\n") if line in kept)
+        lines = set(clean(text).split("\n"))
+        digests = digests_of(line for line in text.split("\n") if line in lines)
         rows += [Written(f"{began:%H:%M:%S}", turn.exchange_id, name, digests) for name in names]
     path = lines_path(f"{began:%Y-%m-%d}")
     before = transaction.read(path) or b""

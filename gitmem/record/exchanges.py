@@ -143,10 +143,10 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
             return 0  # cleared since
         document = Document.parse(data or new_session(session, host, file_name(session), begun))
         body, changed = document.body, []
-        for one in made:
-            if find_by_digest(body, tail_of(one.exchange.id)) is None:
-                body = put_entry(body, SECTION, render(one.exchange), document.newline)
-                changed.append(one)
+        for exchange in made:
+            if find_by_digest(body, tail_of(exchange.exchange.id)) is None:
+                body = put_entry(body, SECTION, render(exchange.exchange), document.newline)
+                changed.append(exchange)
         document = document.with_body(body)
         if not changed and data is not None:
             return 0
@@ -156,7 +156,7 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
             changes[MEMORY] = _with_exchanges(memory, changed)
         summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
         subject = f"Session {short_session(file_name(session))}: {summary}"
-        ids = (one.exchange.id for one in changed)
+        ids = (item.exchange.id for item in changed)
         message = session_message(subject, Op.EXCHANGES, Trailer.ENTRY, ids, session=session, host=host)
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
@@ -167,15 +167,15 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     """Return `memory.md` with exchanges instead of the entries their turns wrote, if those are unchanged."""
     document = Document.parse(data)
     body = document.body
-    for one in changed:
-        present = find_by_digest(body, tail_of(one.exchange.id))
+    for item in changed:
+        present = find_by_digest(body, tail_of(item.exchange.id))
         now = parse(present.entry) if present else None
-        if present and now and took_the_place(now, one.captured):
+        if present and now and took_the_place(now, item.captured):
             # Perhaps of a longer turn.
-            new = one.exchange._replace(time=now.time, files=now.files, failed=now.failed)
+            new = item.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)
-        elif one.is_last_word and not present:
-            body = put_entry(body, RECENT_CONTEXT, render(one.exchange), document.newline)
+        elif item.is_last_word and not present:
+            body = put_entry(body, RECENT_CONTEXT, render(item.exchange), document.newline)
     return document.with_body(body).render()
 
 
@@ -186,7 +186,7 @@ def find_session_file(transaction: Transaction, session: str, started: datetime)
     """Return the path of the file of a session that began then, None if it has none."""
     name = file_name(session)
     folder = session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
-    names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    names = sorted(file for file in transaction.names(folder) if file.endswith(f"-{name}.md"))
     return f"{folder}/{names[0]}" if names else None
 
 

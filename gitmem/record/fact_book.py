@@ -71,8 +71,8 @@ class FactBook:
         fact = self.known().get(made.id)
         if fact is not None and event.id in fact.sources:
             return made.id, None
-        kept = self.keep(made, event.id, again=True)
-        return (event.id, {}) if kept is None else (kept[0].id, kept[1])
+        changes = self.keep(made, event.id, again=True)
+        return (event.id, {}) if changes is None else (changes[0].id, changes[1])
 
     def replace(self, loser: str, winner: str, when: datetime, *, sure: bool) -> Changes:
         """Return the file changes by which one fact supersedes another, or where it is not sure, stands beside it."""
@@ -87,10 +87,12 @@ class FactBook:
         fact = self.read(self.known()[identifier])
         return self.changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
 
-    def settle(self, one: str, other: str) -> Changes:
+    def settle(self, first: str, second: str) -> Changes:
         """Return the file changes by which two facts no longer wait for a verdict between them: both hold."""
         facts: dict[str, Fact] = {}
-        return self.changes([*settle_both(facts, one, other).values()]) if self.read_into(facts, one, other) else {}
+        return (
+            self.changes([*settle_both(facts, first, second).values()]) if self.read_into(facts, first, second) else {}
+        )
 
     def confirm(self, identifier: str, source: str) -> Changes:
         """Return the file changes that add a source to a fact in force."""
@@ -140,12 +142,12 @@ class FactBook:
             self.new.append(made)
         fact = made if there is None else with_source(revived(there, self.transaction.now), source)
         facts = {fact.id: fact}
-        others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
+        others = {known.id: known for known in in_force(self.known().values()) if known.id != fact.id}
         new = made if there is None else made._replace(created=self.transaction.now)
         near = self._clamped(new, others.values())
         follows = {rival.id: rival.created for rival in near}
         apart = (rival for rival in near if rival.id not in compared)
-        disputed = [one.id for one in rivals_of(new, apart)]
+        disputed = [rival.id for rival in rivals_of(new, apart)]
         if there is not None and there.superseded_by in others:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:
@@ -231,9 +233,9 @@ def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
     return reworded(there, made.text, now) if there.status is FactStatus.PURGED else there
 
 
-def wider(one: Fact, other: Fact) -> tuple[str, ...]:
+def wider(first: Fact, second: Fact) -> tuple[str, ...]:
     """Return the parts of the project in which one of two facts that say the same is shown."""
-    return tuple(dict.fromkeys((*one.scope, *other.scope))) if one.scope and other.scope else ()
+    return tuple(dict.fromkeys((*first.scope, *second.scope))) if first.scope and second.scope else ()
 
 
 def with_source(fact: Fact, source: str) -> Fact:

@@ -72,9 +72,9 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = dict(linked)
         for name in (fact.id for fact in facts):
-            for other in (*linked[name].review, linked[name].superseded_by):
-                if other in changed:
-                    changed |= supersede(changed, other, name, now)
+            for neighbour in (*linked[name].review, linked[name].superseded_by):
+                if neighbour in changed:
+                    changed |= supersede(changed, neighbour, name, now)
             # Where nothing else changes, it is in force since when it was.
             fact = revived(changed[name], now)._replace(review=(), confidence=CONFIRMED)
             changed[name] = cite(code, fact, branch, commit) if code and commit else fact
@@ -86,16 +86,16 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
 def retire(store: Store, fact: Fact, why: str, *more: Fact) -> tuple[str, ...]:
     """Retire facts, or resolve an issue, and their disputes; `why` is added to their texts. Returns the commits."""
     clean, facts = redact(why, allow=store.config.redaction.allow).text, (fact, *more)
-    now, gone = store.context.clock(), {one.id for one in facts}
+    now, gone = store.context.clock(), {fact.id for fact in facts}
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {
-            name: one._replace(review=tuple(other for other in one.review if other not in gone))
-            for name, one in linked.items()
+            name: fact._replace(review=tuple(key for key in fact.review if key not in gone))
+            for name, fact in linked.items()
         }
         return changed | {name: ended(changed[name], now, clean) for name in gone}
 
-    verb = "Resolve" if all(one.kind == FactKind.ISSUE for one in facts) else "Retire"
+    verb = "Resolve" if all(fact.kind == FactKind.ISSUE for fact in facts) else "Retire"
     return change_facts(store, facts, plan, _subject(verb, facts))
 
 
@@ -255,12 +255,12 @@ class Pair(Value):
 def waiting_pairs(store: Store) -> list[Pair]:
     """Return the waiting pairs, each once, in the order of their newer facts."""
     facts = {fact.id: fact for fact in known_facts(store)}
-    disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
+    disputed = {key: status.disputes for key, status in what_holds(facts.values()).items() if status.disputes}
     pairs = []
-    for one, others in disputed.items():
-        for other in others:
-            older, newer = sorted((facts[one], facts[other]), key=lambda fact: (fact.when, fact.id))
-            if newer.id == one:
+    for first, others in disputed.items():
+        for second in others:
+            older, newer = sorted((facts[first], facts[second]), key=lambda fact: (fact.when, fact.id))
+            if newer.id == first:
                 pairs.append(Pair(newer, older))
     return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))
 
@@ -335,17 +335,17 @@ def _weighed(store: Store) -> list[Fact]:
     )
 
 
-def _both_hold(store: Store, one: Fact, other: Fact) -> bool:
+def _both_hold(store: Store, first: Fact, second: Fact) -> bool:
     """Return whether a user said that two facts both hold."""
-    decided = log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: one.id})
+    decided = log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: first.id})
     return any(
-        commit.subject.startswith(BOTH_HOLD) and other.id in commit.values(Trailer.FACT.value) for commit in decided
+        commit.subject.startswith(BOTH_HOLD) and second.id in commit.values(Trailer.FACT.value) for commit in decided
     )
 
 
-def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
+def _mark_for_review(store: Store, first: Fact, second: Fact) -> None:
     """Mark two facts for review, unless they are or a user said that both hold."""
-    if other.id in one.review or one.id in other.review or _both_hold(store, one, other):
+    if second.id in first.review or first.id in second.review or _both_hold(store, first, second):
         return
-    subject = f"Contradiction: {max(one, other, key=lambda fact: fact.when).description}"
-    change_facts(store, [one, other], lambda linked: dispute(linked, one.id, other.id), subject)
+    subject = f"Contradiction: {max(first, second, key=lambda fact: fact.when).description}"
+    change_facts(store, [first, second], lambda linked: dispute(linked, first.id, second.id), subject)

@@ -92,11 +92,11 @@ def _completed(turn: Turn, transcript: str) -> Turn:
     """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
     is_complete = turn.prompt and (turn.answer or not turn.closed)
     told_all = is_complete or not transcript or turn.host == _TELLS_ALL
-    found = None if told_all else recorded_turn(transcript, turn)
-    if found is None:
+    recorded = None if told_all else recorded_turn(transcript, turn)
+    if recorded is None:
         return turn
-    answer = turn.answer or (found.answer if turn.closed else "")
-    return turn._replace(key=turn.key or found.key, prompt=turn.prompt or found.prompt, answer=answer)
+    answer = turn.answer or (recorded.answer if turn.closed else "")
+    return turn._replace(key=turn.key or recorded.key, prompt=turn.prompt or recorded.prompt, answer=answer)
 
 
 def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
@@ -121,8 +121,8 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         path = transcripts.get(turn.session, "")
         if turn.answer or not path or last[turn.session] != turn.key:
             return turn
-        found = recorded_turn(path, turn)
-        answer, interrupted = (found.answer, found.interrupted) if found else ("", True)
+        recorded = recorded_turn(path, turn)
+        answer, interrupted = (recorded.answer, recorded.interrupted) if recorded else ("", True)
         return turn._replace(answer=answer, closed=True, interrupted=interrupted)
 
     return tuple(map(told, pending.turns))
@@ -168,9 +168,9 @@ def forgotten(store: Store, session: str, said: datetime) -> bool:
 
 def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
     """Return a value with these fields cleaned, each a text or texts."""
-    given = {name: getattr(value, name) for name in names}
+    fields = {name: getattr(value, name) for name in names}
     return value._replace(
-        **{name: clean(one) if isinstance(one, str) else tuple(map(clean, one)) for name, one in given.items()}
+        **{name: clean(field) if isinstance(field, str) else tuple(map(clean, field)) for name, field in fields.items()}
     )
 
 
@@ -232,6 +232,10 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     if lines is None:
         lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
     turns = fold(hook_events(read_records(lines, name=name), turn.host))
-    begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or is_same_turn(one, turn)))
+    begun = (
+        recorded
+        for recorded in reversed(turns)
+        if recorded.prompt and (not turn.prompt or is_same_turn(recorded, turn))
+    )
     # Of a long turn, the end of the transcript does not have the prompt.
     return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

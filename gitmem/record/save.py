@@ -110,7 +110,7 @@ def _contradictions(store: Store, identifier: str) -> Iterator[str]:
 
     facts = {fact.id: fact for fact in known_facts(store)}
     review = facts[identifier].review if identifier in facts else ()
-    if others := [facts[one].description.rstrip(".") for one in review if one in facts]:
+    if others := [facts[key].description.rstrip(".") for key in review if key in facts]:
         yield plain(f"It contradicts: {' / '.join(others)}. 'gitmem review' decides which is in force.")
 
 

@@ -63,18 +63,18 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
     saved = _saved(store, heard, turns)
     logged = set(saved)
     missing: Counter[str] = Counter()
-    for one in heard:
-        clean = cleaner(store, one.at)(human_text(one.text) or one.text)
+    for words in heard:
+        clean = cleaner(store, words.at)(human_text(words.text) or words.text)
         head = _head(clean)
-        if one.text and not head:  # private or purged: nothing to save
+        if words.text and not head:  # private or purged: nothing to save
             continue
         if saved[head] > 0:
             saved[head] -= 1
-        elif not one.text:
+        elif not words.text:
             missing[NOTICE] += 1
         elif head in logged:
             missing[SEEN] += 1
-        elif is_restated(one.text, boot):
+        elif is_restated(words.text, boot):
             missing[BOOT] += 1
         else:
             missing[COURTESY if is_trivial(clean) else UNKNOWN] += 1
@@ -83,14 +83,14 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
 
 def _saved(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
     """Return how often the logs around the days of a transcript, or with one of its turns, have each text."""
-    times = [one.at for one in heard] + [turn.started for turn in turns]
+    times = [words.at for words in heard] + [turn.started for turn in turns]
     paths = dict.fromkeys(daily_path((at + days).strftime("%Y-%m-%d")) for at in times for days in _DAYS)
     named = files_naming(store, [turn.exchange_id for turn in turns]) if turns else ()
     paths |= dict.fromkeys(path for path in named if path.startswith("daily/"))
     saved: Counter[str] = Counter()
     for path in paths:
-        for found in find_entries((store.read(path) or b"").decode("utf-8", "replace")):
-            fields = split_fields(found.entry.text)
+        for place in find_entries((store.read(path) or b"").decode("utf-8", "replace")):
+            fields = split_fields(place.entry.text)
             saved[_head(fields.request)] += bool(fields.request)
             saved.update(_head(_bare(parse_words(words))) for words in fields.words)
     return saved

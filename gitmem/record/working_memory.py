@@ -58,8 +58,8 @@ _COMMAND, _MESSAGE = 120, 160  # characters
 
 def read_working(store: Store, session: str) -> WorkingMemory | None:
     """Return the working memory of a session; None if it has none, or the file cannot be parsed."""
-    held = _read(_path(store, session))
-    return held[0] if held else None
+    memory = _read(_path(store, session))
+    return memory[0] if memory else None
 
 
 def running(store: Store) -> list[WorkingMemory]:
@@ -67,7 +67,7 @@ def running(store: Store) -> list[WorkingMemory]:
     folder = os.path.join(store.private, FOLDER)
     names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)] if os.path.isdir(folder) else []
     paths = sorted((os.path.join(folder, name) for name in names), key=lambda path: -os.path.getmtime(path))
-    return [held[0] for path in paths if (held := _read(path))]
+    return [memory[0] for path in paths if (memory := _read(path))]
 
 
 def find_working(store: Store, session: str) -> WorkingMemory:
@@ -122,16 +122,16 @@ def change_of(
 def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
     """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
     said = one_line(text, LINE)
-    given = tuple(one_line(one, LINE) for one in evidence)
+    reasons = tuple(one_line(reason, LINE) for reason in evidence)
     for hypothesis in memory.hypotheses:
         if says_the_same(hypothesis.text, said):
-            joined = tuple(dict.fromkeys((*hypothesis.evidence, *given)))
+            joined = tuple(dict.fromkeys((*hypothesis.evidence, *reasons)))
             return _with(
                 memory, hypothesis._replace(confidence=max(hypothesis.confidence, confidence), evidence=joined)
             )
     counts = memory.statistics._replace(hypotheses=memory.statistics.hypotheses + 1)
     rivals = [hypothesis for hypothesis in memory.hypotheses if contradict(hypothesis.text, said)]
-    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, given, conflicts=tuple(rival.id for rival in rivals))
+    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, reasons, conflicts=tuple(rival.id for rival in rivals))
     for rival in rivals:
         memory = _with(memory, rival._replace(conflicts=(*rival.conflicts, made.id)))
     return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:], statistics=counts)
@@ -169,12 +169,12 @@ def settle_hypothesis(
 
 def working_with(store: Store, session: str, events: Iterable[HookEvent]) -> WorkingMemory | None:
     """Return the working memory of a session as it is after events of the spool; None if it has none."""
-    held = _read(_path(store, session))
+    memory = _read(_path(store, session))
     own = sorted((event for event in events if event.session == session), key=lambda event: event.at)
     own = [*clean_events(store, own)]
     if own:
-        held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
-    return held[0] if held else None
+        memory = _followed(memory[0] if memory else None, memory[1] if memory else frozenset(), own)
+    return memory[0] if memory else None
 
 
 def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:

@@ -74,8 +74,8 @@ def chosen_hosts(args: Args, app: App) -> list[Host]:
 def own_program(app: App) -> str:
     """Return the path of the `gitmem` that hooks are to start, "" if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "gitmem.exe" if sys.platform == "win32" else "gitmem")
-    found = find_program("gitmem", app.environ, SCRIPTS_TOO)
-    return found or (beside if os.access(beside, os.X_OK) else "")
+    program = find_program("gitmem", app.environ, SCRIPTS_TOO)
+    return program or (beside if os.access(beside, os.X_OK) else "")
 
 
 def chosen_scope(args: Args) -> Scope | None:
@@ -267,7 +267,7 @@ def _folders(place: InstallPlace, path: str) -> Iterator[str]:
 def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
     """Return the files and lists that another scope or host with hooks also uses; with --everything their hooks."""
     needed = set()
-    for place in (place_of(app, one) for one in host.scopes if one is not scope):
+    for place in (place_of(app, elsewhere) for elsewhere in host.scopes if elsewhere is not scope):
         if hooks := hooked_file(host, place):
             shipped = {item.path for item in edits_of(host, place) if isinstance(item, FileEdit)}
             needed |= {hooks} if args.everything else {hooks} | shipped
@@ -320,7 +320,7 @@ def _run_everything(args: Args, app: App) -> None:
             return
     with lock_settings(app.home()) as folders:
         changes = _take_everything(args, app, folders)
-    text = _taken_lines(app, [one for _, one in changes])
+    text = _taken_lines(app, [change for _, change in changes])
     report_changes(args, app, [], changes, text or "Nothing to do.")
     app.notices(_stores_left(app))
 

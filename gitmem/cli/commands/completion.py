@@ -75,8 +75,8 @@ def offer_parts(parser: argparse.ArgumentParser) -> None:
 
 def _with_parts(parts: Offered, more: Callable[..., Offered] | None) -> Callable[..., Offered]:
     def complete(prefix: str, **asked: Any) -> Offered:
-        found = {part: about for part, about in parts.items() if part.startswith(prefix)}
-        return {**found, **(more(prefix, **asked) if more else {})}
+        offered = {part: about for part, about in parts.items() if part.startswith(prefix)}
+        return {**offered, **(more(prefix, **asked) if more else {})}
 
     return complete
 
@@ -111,8 +111,8 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
     return complete
 
 
-def _clipped(found: Iterable[tuple[str, str]]) -> Offered:
-    return {word: clipped(about.replace("\n", " "), _TEXT) for word, about in found}
+def _clipped(offered: Iterable[tuple[str, str]]) -> Offered:
+    return {word: clipped(about.replace("\n", " "), _TEXT) for word, about in offered}
 
 
 def _facts(store: Store, kinds: Collection[FactKind] = tuple(FactKind)) -> Offered:
@@ -148,7 +148,7 @@ _IDS: Mapping[str, Callable[[Store], Offered]] = {
     "EXCHANGE": lambda store: _clipped(
         (exchange, each.name) for each in known_concepts(store) for exchange in each.exchanges
     ),
-    "WHAT": lambda store: _clipped((str(number), one.line) for number, one in enumerate(waiting(store), 1)),
+    "WHAT": lambda store: _clipped((str(number), item.line) for number, item in enumerate(waiting(store), 1)),
     "remote": lambda store: {remote.name: remote.shown for remote in remotes(store)},
     "ARCHIVE": lambda store: {
         os.path.basename(summary.archive)[:-3]: summary.method or "no summary" for summary in archive_summaries(store)

@@ -124,4 +124,6 @@ def _untrust(args: Args, app: App) -> None:
 
 def _exactly(value: object) -> str:
     """Return a value as YAML in which every character can be seen: an invisible one could make it another value."""
-    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in _as_yaml(value))
+    return "".join(
+        character if character.isprintable() else f"\\u{ord(character):04x}" for character in _as_yaml(value)
+    )

@@ -139,8 +139,8 @@ def _stopped_server(app: App, host: Host) -> Obstacle | None:
     listing = [
         place for place in places if any(edit.part == MCP and is_present(edit) for edit in edits_of(host, place))
     ]
-    found = [[obstacle for obstacle in obstacles(host, place) if obstacle.part == MCP] for place in listing]
-    return found[0][0] if found and all(found) else None
+    listed = [[obstacle for obstacle in obstacles(host, place) if obstacle.part == MCP] for place in listing]
+    return listed[0][0] if listed and all(listed) else None
 
 
 def _examine_servers(app: App) -> list[Finding]:

@@ -80,7 +80,7 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses))} now: {fact.description}"]
     if fact.description != before[fact.id].description:
         lines.append(f"  It said: {before[fact.id].description}")
-    for other in (as_it_stands(one, statuses) for one in now):
+    for other in (as_it_stands(fact, statuses) for fact in now):
         was = before.get(other.id)
         if was is not None and other.id != fact.id and other.status != was.status:
             lines.append(f"  {other.id} is {fact_state(other)} now: {other.description}")
@@ -163,10 +163,10 @@ def _nothing(args: Args, known: int, *, in_git: bool) -> str:
     return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
 
 
-def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> str:
+def _table(facts: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> str:
     lines: list[str] = []
     kind = ""
-    for fact in found:
+    for fact in facts:
         if fact.kind != kind:
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]

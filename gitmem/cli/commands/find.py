@@ -63,18 +63,18 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
     return QueryAnswer(found, query, store, began)
 
 
-def note_hits(app: App, found: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
+def note_hits(app: App, answer: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; at a terminal a user reads the text, which costs no tokens."""
     printed = text if app.for_agent() else ""
-    note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
+    note_asked(answer.store, GivenText(answer.began, app.session(), how, handles(hits)), printed)
 
 
-def left_out(found: SearchAnswer) -> tuple[str, ...]:
+def left_out(answer: SearchAnswer) -> tuple[str, ...]:
     """Return a notice of the number of ended facts that were left out, if any."""
-    if not found.left_out:
+    if not answer.left_out:
         return ()
-    verbs = "holds is" if found.left_out == 1 else "hold are"
-    return (f"{count(found.left_out, 'fact')} that no longer {verbs} left out; --all shows what there was.",)
+    verbs = "holds is" if answer.left_out == 1 else "hold are"
+    return (f"{count(answer.left_out, 'fact')} that no longer {verbs} left out; --all shows what there was.",)
 
 
 def named_commit(args: Args, store: Store) -> str | None:
@@ -144,13 +144,13 @@ def run_search(args: Args, app: App) -> int:
         _search_stores(args, app)
         return ExitCode.OK
     answered = find_hits(args, app, deep=args.deep, history=args.history)
-    found = answered.answer
-    hits = found.hits
+    answer = answered.answer
+    hits = answer.hits
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, answered.query, by_layer=by_layer)
-    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found, answered.query))
+    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, answered.query))
     note_hits(app, answered, SEARCH, text, hits)
     if error := first_barred(answered.store.root):
         app.notices((f"Not searched: {error.sentences}",))
@@ -173,39 +173,39 @@ def _search_stores(args: Args, app: App) -> None:
     app.answer(value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 
-def _totals(found: SearchAnswer, query: str) -> tuple[str, ...]:
+def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
     """Return a notice of how many hits are shown of how many, or that there are none."""
-    if not found.hits:
+    if not answer.hits:
         if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
             return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
         filters = " and ".join(f"{name}:{value}" for name, value in parse_query(query).filters)
         return (f"Nothing found{f' with {filters}' if filters else ''}. Try fewer words, --history or --deep.",)
     notices = []
-    if all(hit.weak for hit in found.hits):
+    if all(hit.weak for hit in answer.hits):
         notices.append("Nothing fits well: these hits share few of the query's words.")
-    if found.total != len(found.hits):
-        more = "" if found.complete else " or more"
-        notices.append(f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.")
-    return (*notices, *left_out(found))
+    if answer.total != len(answer.hits):
+        more = "" if answer.complete else " or more"
+        notices.append(f"{len(answer.hits)} of {answer.total:,}{more} hits; -n shows more.")
+    return (*notices, *left_out(answer))
 
 
 def run_recall(args: Args, app: App) -> None:
     answered = find_hits(args, app)
     answer = answered.answer
-    found = recall(answered.query, answer.hits, args.budget)
+    recalled = recall(answered.query, answer.hits, args.budget)
     value = {
-        "text": found.text,
-        "tokens": estimate_tokens(found.text),
-        "more": found.more,
-        "hits": [hit_value(hit) for hit in found.whole],
+        "text": recalled.text,
+        "tokens": estimate_tokens(recalled.text),
+        "more": recalled.more,
+        "hits": [hit_value(hit) for hit in recalled.whole],
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
     why = "No entry fits into this budget. Give a larger --budget." if answer.hits else "Nothing found."
     if answer.hits and answer.hits[0].is_beside:
         why = "Only other parts of the project have something on it: 'gitmem search' shows it."
-    app.answer(value, found.text, OWN, aside=("" if found.text else why, *left_out(answer)))
-    note_hits(app, answered, RECALL, found.text, found.whole)
+    app.answer(value, recalled.text, OWN, aside=("" if recalled.text else why, *left_out(answer)))
+    note_hits(app, answered, RECALL, recalled.text, recalled.whole)
 
 
 def run_keywords(args: Args, app: App) -> None:
@@ -216,10 +216,10 @@ def run_keywords(args: Args, app: App) -> None:
         text, aside = hits_text(app, hits, args.word), "" if hits else "Nothing found."
         app.answer([hit_value(hit) for hit in hits], text, "keywords", aside=(aside,))
         return
-    found, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
-    text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)
-    aside = "The numbers are estimated from a sample of the files." if estimated else "No keywords yet." * (not found)
-    app.answer([fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
+    counted, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
+    text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in counted)
+    aside = "The numbers are estimated from a sample of the files." if estimated else "No keywords yet." * (not counted)
+    app.answer([fields(keyword, "word count") for keyword in counted], text, "keywords", aside=(aside,))
 
 
 def run_get(args: Args, app: App) -> None:

@@ -38,7 +38,7 @@ def run_log(args: Args, app: App) -> None:
         return
     limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
-    found = records(
+    commits = records(
         store,
         path=named_path(store, app, path) if path else None,
         op=args.op,
@@ -49,14 +49,14 @@ def run_log(args: Args, app: App) -> None:
         limit=limit + 1 if limit else None,
         merges=args.merges or args.op == Op.MERGE,
     )
-    more = given is None and len(found) > limit
-    found = found[: limit or None]
-    stats = changed_lines(store, found) if args.stat else {}
+    more = given is None and len(commits) > limit
+    commits = commits[: limit or None]
+    stats = changed_lines(store, commits) if args.stat else {}
     describe = output.commit_block if args.long else partial(output.commit_line, app=app, store=store)
-    value = [output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in found]
-    lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in found)
+    value = [output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in commits]
+    lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in commits)
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
-    aside = aside if found else "No commit is of this kind."
+    aside = aside if commits else "No commit is of this kind."
     app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
 
 
@@ -105,7 +105,7 @@ def run_sessions(args: Args, app: App) -> None:
         if args.question:
             asked = [window._asdict() for window in answers_of(store, summary.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
-            body = "\n\n".join(form.format(**one) for one in asked)
+            body = "\n\n".join(form.format(**session) for session in asked)
             app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
         show_session(store, summary, app)
@@ -114,16 +114,16 @@ def run_sessions(args: Args, app: App) -> None:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
-    short, lines = short_names([one.id for one in every]), []
-    width = max((len(short[one.id]) for one in shown), default=0)
-    for one in shown:
-        by = "" if store.is_user(one.author, one.email) else f"by {one.author}: "
-        about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
-        lines.append(plain(f"{short[one.id]:<{width}}  {one.last:{MINUTES}}  {about}"))
+    short, lines = short_names([session.id for session in every]), []
+    width = max((len(short[session.id]) for session in shown), default=0)
+    for session in shown:
+        by = "" if store.is_user(session.author, session.email) else f"by {session.author}: "
+        about = f"{count(session.requests, 'request'):<12}  {by}{session.about}"
+        lines.append(plain(f"{short[session.id]:<{width}}  {session.last:{MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."
     more = len(shown) < len(every) and args.limit is None
     aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more
-    app.answer([session_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
+    app.answer([session_value(session) for session in shown], text, "sessions" if lines else "", aside=(aside,))
 
 
 def run_blame(args: Args, app: App) -> None:

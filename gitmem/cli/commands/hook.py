@@ -92,17 +92,17 @@ def hook(argv: Sequence[str], app: App) -> int:
 
 def parse_call(argv: Sequence[str]) -> Call:
     """Parse a hook's command line and ignore unknown words."""
-    given, named, option = {"-C": "", "--delivered": "", "--join": ""}, [], ""
+    options, named, option = {"-C": "", "--delivered": "", "--join": ""}, [], ""
     for place, word in enumerate(argv):
         if option:
-            given[option], option = word, ""
-        elif word in given and place + 1 < len(argv):
+            options[option], option = word, ""
+        elif word in options and place + 1 < len(argv):
             option = word
         elif not word.startswith("-") and word != "hook":
             named.append(word)
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
     event = event.rstrip(";")  # which cmd passes on
-    return Call(host, event, "--drain" in argv, *given.values())
+    return Call(host, event, "--drain" in argv, *options.values())
 
 
 def _take(app: App, call: Call) -> None:
@@ -225,24 +225,24 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             from gitmem.store.layers import set_private
 
             set_private(store, session, on=True)
-        found = glance(store)
+        pending = glance(store)
         transcript = text_of(payload, "transcript_path")
-        kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
-        known = kept and bool(transcript) and in_context(transcript, MARKER)
+        is_known = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
+        known = is_known and bool(transcript) and in_context(transcript, MARKER)
         stands = ""
         if session and payload.get("source") in _GOES_ON:
             from gitmem.record.working_memory import brief_session
 
-            stands = brief_session(store, session, found.events if found else ())
+            stands = brief_session(store, session, pending.events if pending else ())
         goes_on = (session_goes_on(stands), ()) if known else None
-        text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
+        text, ids = goes_on or _start_text(app, store, questions, pending, stands, event=event)
         if text:  # for `gitmem stats`, and lest a prompt be shown it again
             from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, session, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
-    if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
+    if not pending or pending.turns or len(pending.sessions) > 1 or pending.useless or pending.unreadable:
         _settle_later(store)  # this also mirrors the agent's own memory
     app.sync_later(store, session=True)
 

@@ -81,23 +81,23 @@ def _import_entire(args: Args, app: App) -> int:
 def _offer(app: App) -> None:
     """List what this machine has of this project, each with the command that imports it."""
     project = find_project(app.folder(), app.home()).root
-    found = [
+    offers = [
         (f"sessions of {host.title}", len(own), f"gitmem import --from {host.name}")
         for host in map(find_host, NAMES)
         if host.sessions and (own := host.sessions(place_of(app, Scope.PROJECT)))
     ]
-    found += [
+    offers += [
         (f"a memory in {source.folder}", 1, f"gitmem import --from {source.kind.value}")
         for source in find_sources(project, app.home())
     ]
     code = project_code(app.folder(), app.environ)
     if code and (snapshots := entire.snapshots(code)):
-        found.append(("sessions on Entire's branch", len(snapshots), f"gitmem import --from {entire.NAME}"))
+        offers.append(("sessions on Entire's branch", len(snapshots), f"gitmem import --from {entire.NAME}"))
     notes = memory_folder(app.environ, app.home(), project)
     if os.path.isdir(notes):
-        found.append(("memory files of Claude Code", len(os.listdir(notes)), "gitmem import adopt"))
-    values = [dict(zip(("what", "number", "command"), one, strict=True)) for one in found]
-    rows = table([(f"{number:,}", what, command) for what, number, command in found]) if found else ""
+        offers.append(("memory files of Claude Code", len(os.listdir(notes)), "gitmem import adopt"))
+    values = [dict(zip(("what", "number", "command"), offer, strict=True)) for offer in offers]
+    rows = table([(f"{number:,}", what, command) for what, number, command in offers]) if offers else ""
     nothing = "Nothing to import was found for this project. Give a transcript, a folder of them, or a memory's folder."
     app.answer(values, plain(rows) or nothing, "import" if rows else "")
 
@@ -105,24 +105,24 @@ def _offer(app: App) -> None:
 def run_replay(args: Args, app: App) -> int:
     paths, store = _transcripts(args, app), app.settled()
     span = read_date(store, args.since, "--since")
-    found = list(dict.fromkeys(transcript for path in paths for transcript in find_transcripts(path)))
+    transcripts = list(dict.fromkeys(transcript for path in paths for transcript in find_transcripts(path)))
     done: list[Replayed] = []
     with Progress(app.err) as bar:
-        for path in found:
-            bar.show(len(done), len(found), os.path.basename(path))
+        for path in transcripts:
+            bar.show(len(done), len(transcripts), os.path.basename(path))
             done.append(replay(store, path, args.host or "", span.first if span else None, note_fixes))
     for one in done:
         app.notices(one.notices)
-    saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
-    archives = [archive for one in done for archive in one.archives]
-    value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
+    saved, turns = sum(replay.saved for replay in done), sum(replay.turns for replay in done)
+    archives = [archive for replay in done for archive in replay.archives]
+    value = {"files": [replay._asdict() for replay in done], "turns": turns, "saved": saved, "archives": archives}
     lines = [app.rotated(archive) for archive in archives]
     outcome = f"{saved} saved, {turns - saved} already there or empty"
-    lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
+    lines.append(f"{count(len(transcripts), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     app.answer(value, "\n".join(lines), OWN)
     app.maintain_later(store, much=True)
     # A file in a folder may be anything; a file that a user names should hold a transcript.
-    failed = not turns and any(one.notices and one.path in paths for one in done)
+    failed = not turns and any(replay.notices and replay.path in paths for replay in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
 
 
@@ -195,27 +195,26 @@ def _found(args: Args, app: App, store: Store) -> list[Source]:
     return sources
 
 
-def _value(one: Migrated) -> dict[str, object]:
+def _value(migrated: Migrated) -> dict[str, object]:
     return {
-        **fields(one.source, "kind folder"),
-        "session": one.session,
-        "migrated": [fields(item, "source to") for item in one.brought],
-        "already": one.there,
-        "left": [fields(item, "source why") for item in one.left],
+        **fields(migrated.source, "kind folder"),
+        "session": migrated.session,
+        "migrated": [fields(item, "source to") for item in migrated.brought],
+        "already": migrated.there,
+        "left": [fields(item, "source why") for item in migrated.left],
     }
 
 
 def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
     lines = []
-    for one in done:
+    for migrated in done:
         verb = "would be imported" if dry_run else "imported"
-        lines.append(
-            f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} already here"
-        )
-        lines += first_of([f"{item.source} -> {item.to}" for item in one.brought], _SHOWN)
-        lines += [] if dry_run else _ways_back(one)
-        lines += ["Not imported:"] if one.left else []
-        lines += first_of([f"{item.source}: {item.why}" for item in one.left], _SHOWN)
+        brought = f"{len(migrated.brought)} {verb}, {migrated.there} already here"
+        lines.append(f"{migrated.source.folder} ({migrated.source.kind.value}): {brought}")
+        lines += first_of([f"{item.source} -> {item.to}" for item in migrated.brought], _SHOWN)
+        lines += [] if dry_run else _ways_back(migrated)
+        lines += ["Not imported:"] if migrated.left else []
+        lines += first_of([f"{item.source}: {item.why}" for item in migrated.left], _SHOWN)
     return plain("\n".join(lines))
 
 

@@ -105,7 +105,9 @@ def _report(
     plans = [plan for plan, _ in done]
     lines = [in_folder(plans[0].place.project)] * (plans[0].place.scope is not Scope.USER)
     lines += [installed_text(app, plan, parts, works=works) for plan, works in done]
-    new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
+    new = [
+        plan.host.title for plan in plans if any(edit.changes for part, edit in plan.changes if part in {HOOKS, MCP})
+    ]
     lines += earlier_sessions(app, plans, new)
     if new and not (args.dry_run or args.yes or args.no_judge or _asks(args, app)):
         provider = read_config(app.environ, app.home(), None).summary.provider

@@ -126,8 +126,8 @@ def asks_to_use_tools(plan: InstallPlan, parts: tuple[str, ...]) -> bool:
 def earlier_sessions(app: App, plans: Sequence[InstallPlan], new: Sequence[str]) -> Iterator[str]:
     """Yield how many sessions of this project each newly installed agent has, and the command that imports them."""
     for host, place in ((plan.host, plan.place) for plan in plans if plan.host.title in new):
-        if host.sessions and find_store(place.project, app.home()) and (found := len(host.sessions(place))):
+        if host.sessions and find_store(place.project, app.home()) and (number := len(host.sessions(place))):
             yield (
-                f"{count(found, 'earlier session')} of {host.title} in this project: "
-                f"'gitmem import --from {host.name}' adds {'it' if found == 1 else 'them'} to the memory."
+                f"{count(number, 'earlier session')} of {host.title} in this project: "
+                f"'gitmem import --from {host.name}' adds {'it' if number == 1 else 'them'} to the memory."
             )

@@ -34,11 +34,11 @@ def run_judge(args: Args, app: App) -> int:
     return _judge(store, args, app)
 
 
-def _records(app: App, store: Store, found: list[SessionSummary]) -> Iterator[SessionRecord]:
+def _records(app: App, store: Store, summaries: list[SessionSummary]) -> Iterator[SessionRecord]:
     """Yield sessions as their transcripts, else as the logs or their files tell them."""
     place = place_of(app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
-    for summary in found:
+    for summary in summaries:
         path = next((path for path in paths if summary.id in os.path.basename(path)), "")
         yield read_session(store, summary.id, summary.host, path, summary.file)
 
@@ -111,10 +111,12 @@ def _judge(store: Store, args: Args, app: App) -> int:
             done.append({**value, "why": outcome.why})
             if outcome.why:
                 break
-    lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
+    lines = [
+        f"{result['session']}  {result['why'] or '{kept} kept, {refused} refused'.format(**result)}" for result in done
+    ]
     asked = f"{count(len(waiting) - empty, 'session')} to judge"
     asked += f", about {tokens:,} tokens" if args.dry_run else ""
     asked += f"; {empty} left out, without exchanges" if empty else ""
     value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
     app.answer(value, plain("\n".join([*lines, f"{asked}."])))
-    return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK
+    return ExitCode.FAILURE if any(result["why"] for result in done) else ExitCode.OK

@@ -60,7 +60,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
 def show_pattern(store: Store, prefix: str, app: App) -> None:
     """Print the bug pattern whose id begins with a text."""
     patterns = known_patterns(store)
-    these = [one for one in patterns if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
+    these = [pattern for pattern in patterns if pattern.id.startswith(prefix.strip().removeprefix("^").casefold())]
     if len(these) != 1:
         raise NotFoundError(
             f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
@@ -141,10 +141,13 @@ def run_learned(_: Args, app: App) -> None:
 def run_concepts(args: Args, app: App) -> None:
     store = app.settled()
     if args.action == "list":
-        concepts = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
-        rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in concepts]
+        concepts = sorted(known_concepts(store), key=lambda concept: (concept.exchanges[-1:], concept.id))
+        rows = [
+            f"{concept.id}  {concept.updated[:_DAY]}  {len(concept.exchanges):>4}  {concept.name}"
+            for concept in concepts
+        ]
         text = plain("\n".join(rows)) or "No concepts yet: they are made when a session ends."
-        app.answer([_value(one) for one in concepts], text, "concepts" if concepts else "")
+        app.answer([_value(concept) for concept in concepts], text, "concepts" if concepts else "")
         return
     concept = find_concept(store, args.concept)
     if args.action == "show":
@@ -173,11 +176,13 @@ def run_episodes(args: Args, app: App) -> None:
     store = app.settled()
     all_counts = counts(store)
     if args.action == "list":
-        found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
-        text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
-        values = [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found]
-        aside = f"These are the newest {len(found)} episodes; -n 0 lists all." if more and args.limit is None else ""
-        app.answer(values, plain(text), "episodes" if found else "", aside=(aside,))
+        episodes, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
+        text = (
+            "\n".join(_row(episode) for episode, _ in episodes) or "No episodes yet: they are made when a session ends."
+        )
+        values = [episode_value(episode, path, all_counts.get(episode.id, Count())) for episode, path in episodes]
+        aside = f"These are the newest {len(episodes)} episodes; -n 0 lists all." if more and args.limit is None else ""
+        app.answer(values, plain(text), "episodes" if episodes else "", aside=(aside,))
         return
     if args.action == "find":
         _find(store, args, app)
@@ -196,8 +201,8 @@ def run_episodes(args: Args, app: App) -> None:
 def _find(store: Store, args: Args, app: App) -> None:
     """Print the episodes like a task, or with an error."""
     text, error = " ".join(args.text), app.read_output(args.error)
-    given = bool(text.strip() or args.file or args.type or args.outcome)
-    if not (given or error.strip()):
+    is_filtered = bool(text.strip() or args.file or args.type or args.outcome)
+    if not (is_filtered or error.strip()):
         raise UsageError("There is nothing to find.", "gitmem episodes find 'add retries', or --error FILE")
     kind, outcome = TaskType(args.type) if args.type else None, Outcome(args.outcome) if args.outcome else None
     episodes = similar(store, text, files=args.file, error=error, type=kind, outcome=outcome, limit=max(args.limit, 1))
@@ -228,7 +233,7 @@ def run_patterns(args: Args, app: App) -> None:
                 f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{fix}{stale}"
             )
         text = "\n".join(rows) or "No errors are known yet: they are learned when a session ends."
-        app.answer([pattern_value(one) for one in patterns], plain(text), "patterns" if patterns else "")
+        app.answer([pattern_value(pattern) for pattern in patterns], plain(text), "patterns" if patterns else "")
         return
     show_pattern(store, args.pattern, app)
 
@@ -251,13 +256,13 @@ def run_knowledge(args: Args, app: App) -> None:
 
 def _known(store: Store) -> list[tuple[Knowledge, Sequence[str]]]:
     """Return what is known of the project, with its lines."""
-    found = [
+    matches = [
         (known, command_lines([*read_commands(data).values()], counted=True) or known.lines)
         if known.kind is KnowledgeKind.COMMANDS
         else (known, known.lines)
         for known, data in known_knowledge(store)
     ]
-    return [(known, lines) for known, lines in found if lines]
+    return [(known, lines) for known, lines in matches if lines]
 
 
 def _knowledge_value(known: Knowledge, lines: Sequence[str]) -> dict[str, object]:

@@ -28,7 +28,9 @@ def run_start(_: Args, app: App) -> None:
     text = start_text(store, shown)
     budget = store.config.session.budget_tokens
     value = {"text": text, "tokens": estimate_tokens(text), "budget": budget}
-    value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
+    value["parts"] = [
+        {"title": part.title, "tokens": part.tokens, "pieces": part.pieces, "of": part.of} for part in shown
+    ]
     none = f"session.budget_tokens is {budget}, too few for a text" if budget < _FEWEST else "Nothing is remembered yet"
     app.answer(value, text or f"{none}: a session would start without a word.", OWN)
 

@@ -153,7 +153,7 @@ def _change(store: Store, change: OthersChange, now: str | None) -> ReviewItem:
         text = f"{change.id} {stays}" if take == "theirs" else f"Back again: {change.before}"
         return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
 
-    value = {name: one for name, one in change._asdict().items() if name != "blob"}
+    value = {name: value for name, value in change._asdict().items() if name != "blob"}
     value |= {"now": now, "change": str(change)}
     says = f"\n  now: {now}" if now else ""
     choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
@@ -280,16 +280,16 @@ def _find(items: Sequence[ReviewItem], name: str) -> int:
             raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
         return int(name)
     wanted = name.removeprefix("^")
-    found = [
+    matches = [
         number
         for number, item in enumerate(items, 1)
-        if any(one == name or ("/" not in one and one.startswith(wanted)) for one in item.names)
+        if any(path == name or ("/" not in path and path.startswith(wanted)) for path in item.names)
     ]
-    if len(found) > 1:
-        raise UsageError(f"{name} is in {len(found)} items.", "Give a number of 'gitmem review'.")
-    if not found:
+    if len(matches) > 1:
+        raise UsageError(f"{name} is in {len(matches)} items.", "Give a number of 'gitmem review'.")
+    if not matches:
         raise NotFoundError(f"Nothing waits for a decision in {name!r}.", "'gitmem review' lists what waits.")
-    return found[0]
+    return matches[0]
 
 
 def _undo(*commits: str | None) -> str:
@@ -300,10 +300,10 @@ def _undo(*commits: str | None) -> str:
 def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
     here = f"here: {preview.found}{', such as:' if preview.shown else '.'}"
-    found = f"It names {count(preview.texts, 'text')}; found {here}" if preview.texts else f"Found {here}"
+    finds = f"It names {count(preview.texts, 'text')}; found {here}" if preview.texts else f"Found {here}"
     return "\n".join([
         f"{preview.path} is not followed here, since {preview.why}.",
-        found,
+        finds,
         *(f"  {text!r}" for text in preview.shown),
         *(["They are, or were, in:"] if preview.files else []),
         *(f"  {name}" for name in preview.files),

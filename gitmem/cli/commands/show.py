@@ -46,14 +46,15 @@ def show_session(store: Store, session: SessionSummary, app: App) -> None:
     app.notices((gone,) if gone else ())
     body = text.rstrip("\n") or f"It has no file; its commits: gitmem log --session {session.id}"
     logged = logged_requests(store, session, text)
-    entries = [*(one.entry.id for one in find_entries(text)), *(one.id for one in logged)]
+    entries = [*(place.entry.id for place in find_entries(text)), *(entry.id for entry in logged)]
     left, left_lines = code_left_of(store, entries)
     said = [
-        f"- [{one.day} {one.time}] {' → '.join(filter(None, (one.request, one.answer)))} ^{one.id}" for one in logged
+        f"- [{entry.day} {entry.time}] {' → '.join(filter(None, (entry.request, entry.answer)))} ^{entry.id}"
+        for entry in logged
     ]
     said = ["", "In the days' logs alone:", *(marked(store, line) for line in said)] if said else []
     shown = plain("\n".join([_heading(session), *left_lines, "", body, *said]))
-    value = {**session_value(session), "text": text, "logged": [one._asdict() for one in logged], "code": left}
+    value = {**session_value(session), "text": text, "logged": [entry._asdict() for entry in logged], "code": left}
     app.answer(value, shown, f"session {session.id}")
 
 
@@ -258,7 +259,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
-    facts = {other.id: other for other in facts_for(store, {known.id})}
+    facts = {fact.id: fact for fact in facts_for(store, {known.id})}
     statuses = place_marks(store, [*facts.values()]).statuses
     known, status = as_it_stands(known, statuses), statuses[known.id]
     value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
@@ -307,7 +308,7 @@ def _fired(store: Store, rule: Fact) -> str:
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
     """Return whether a fact holds now, with its successor or the facts that contradict it."""
     others = (status.successor,) if status.successor else status.disputes
-    named = "; ".join(f"{other} {facts[other].description}" for other in others)
+    named = "; ".join(f"{name} {facts[name].description}" for name in others)
     place = f", {status.place}" if status.place else ""
     if status.holds:
         return f"yes, but it contradicts {named}{place}" if named else f"yes{place}"
@@ -355,5 +356,5 @@ def run_why(args: Args, app: App) -> None:
     # Imported while git is at work: both take most of the time of this command.
 
     whys = why_place(store, code, args.where, blaming) if args.where else why_text(store, code, args.text)
-    found = reasons(store, whys)
-    app.answer([as_value(store, reason) for reason in found], as_text(store, found), "why")
+    told = reasons(store, whys)
+    app.answer([as_value(store, reason) for reason in told], as_text(store, told), "why")

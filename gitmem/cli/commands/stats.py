@@ -62,8 +62,8 @@ def run_stats(_: Args, app: App) -> None:
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield _row("Storage", f"{'on disk':>10}  {'files':>6}", depth=0)
-    for name, one in figures["storage"].items():
-        yield _row(name, f"{bytes_of(one['bytes']):>10}  {one['files']:>6,}", _ABOUT.get(name, ""))
+    for name, figure in figures["storage"].items():
+        yield _row(name, f"{bytes_of(figure['bytes']):>10}  {figure['files']:>6,}", _ABOUT.get(name, ""))
     yield _row("Use", f"{'in all':>10}", depth=0)
     for name, number in figures["usage"].items():
         agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
@@ -76,7 +76,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
         yield _row(title, _weeks(weeks.values(), bars=bars), about)
     yield from _tasks(figures["tasks"])
     yield "Answers: how many prompts, errors and searches got something from memory, and in what time"
-    asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
+    asked = [_row(_ASKED[name], _found(figure)) for name, figure in figures["retrieval"].items() if figure["asked"]]
     if len(asked) > 1:
         asked.append(_row("in all", _found(figures["answers"])))
     yield from asked or ["  nothing was asked yet"]
@@ -84,8 +84,8 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield from _usage_rows(figures["effectiveness"])
     for name, title in {"patterns": "Errors shown most", "episodes": "Tasks shown most"}.items():
         most = [
-            _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
-            for one in figures["most"][name]
+            _row(item["id"], f"{count(item['told'], 'time'):>10}  {shorten(item['title'], _TITLE)}")
+            for item in figures["most"][name]
         ]
         yield from [title, *most] if most else []
     total, session = figures["tokens"]["total"], figures["tokens"]["session"]
@@ -133,9 +133,9 @@ def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
             yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%}) succeeded")
 
 
-def _found(one: Mapping[str, Any]) -> str:
-    times = f"{one['mean']:,} ms on average, at most {one['slowest']:,}"
-    return f"{one['found']:>10,} of {one['asked']:,} ({one['rate']:.0%}), {times}"
+def _found(figure: Mapping[str, Any]) -> str:
+    times = f"{figure['mean']:,} ms on average, at most {figure['slowest']:,}"
+    return f"{figure['found']:>10,} of {figure['asked']:,} ({figure['rate']:.0%}), {times}"
 
 
 def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
@@ -148,19 +148,24 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:
         yield "Success of turns that were shown something"
-    for how, one in helped["by"].items():
-        yield _row(_ASKED.get(how, how), f"{one['mean']:>10.0%} in {count(one['judged'], 'turn')}")
+    for how, figure in helped["by"].items():
+        yield _row(_ASKED.get(how, how), f"{figure['mean']:>10.0%} in {count(figure['judged'], 'turn')}")
 
 
 def _judged(store: Store) -> dict[str, Any]:
     """Return how models judged sessions on this machine, in all and by week: {sessions, kept, refused, tokens}."""
     every, reasons = judged_sessions(store), Counter[str]()
     weeks: dict[str, Counter[str]] = {}
-    for one in every:
-        monday = (one.at.date() - timedelta(days=one.at.weekday())).isoformat()
-        numbers = {"sessions": 1, "kept": one.kept, "refused": sum(one.refused.values()), "tokens": one.tokens}
+    for session in every:
+        monday = (session.at.date() - timedelta(days=session.at.weekday())).isoformat()
+        numbers = {
+            "sessions": 1,
+            "kept": session.kept,
+            "refused": sum(session.refused.values()),
+            "tokens": session.tokens,
+        }
         weeks.setdefault(monday, Counter()).update(numbers)
-        reasons.update(one.refused)
+        reasons.update(session.refused)
     total = sum(weeks.values(), Counter[str]())
     names = ("sessions", "kept", "refused", "tokens")
     return {**{name: total[name] for name in names}, "reasons": dict(reasons), "weeks": dict(weeks)}

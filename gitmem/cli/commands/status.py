@@ -50,7 +50,7 @@ def run_status(args: Args, app: App) -> None:
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     value["private"] = bool(value.pop("mode")) and not value["paused"]
-    value |= {name: one._asdict() for name in ("vectors", "models") if (one := value[name])}
+    value |= {name: part._asdict() for name in ("vectors", "models") if (part := value[name])}
     value["running"] = [job._asdict() for job in more.running]
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
@@ -83,10 +83,12 @@ class _More(Value):
 
 def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
-    given = [one for one in read_notes(store.private, since).given if one.at >= since]
+    notes = [note for note in read_notes(store.private, since).given if note.at >= since]
     # What a user types has no session, and its answer costs no tokens.
-    asked = [one for one in given if one.how in ASKED and (one.session or one.tokens or one.how in (PROMPT, ERROR))]
-    return sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked)
+    asked = [
+        note for note in notes if note.how in ASKED and (note.session or note.tokens or note.how in (PROMPT, ERROR))
+    ]
+    return sum(note.tokens > 0 for note in notes), len(asked), sum(bool(note.ids) for note in asked)
 
 
 def _used_words(more: _More) -> str:
@@ -94,8 +96,8 @@ def _used_words(more: _More) -> str:
         return "nothing was shown to an agent in the last seven days"
     shown = [f"{count(more.told, 'text')} shown to agents"] * bool(more.told)
     asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    found = [f"memory had something for {more.answered:,} of {asked}"] * bool(more.asked)
-    return f"{'; '.join(shown + found)} in the last seven days"
+    words = [f"memory had something for {more.answered:,} of {asked}"] * bool(more.asked)
+    return f"{'; '.join(shown + words)} in the last seven days"
 
 
 def _vectors(store: Store) -> Overview | None:

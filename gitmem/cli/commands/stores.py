@@ -103,8 +103,8 @@ POINTER = ".gitmem-remote"
 
 def run_join(args: Args, app: App) -> None:
     start = app.folder()
-    found = find_store(start, app.home())
-    if found is not None:
+    nearest = find_store(start, app.home())
+    if nearest is not None:
         store = app.open()
         app.answer({"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."), OWN)
         return
@@ -165,10 +165,10 @@ def run_remote(args: Args, app: App) -> None:
         return
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
-    found = states(store)
-    text = "\n".join(plain(f"{state.name}  {state.url}") for state in found)
+    remotes = states(store)
+    text = "\n".join(plain(f"{state.name}  {state.url}") for state in remotes)
     none = "No remote yet: 'gitmem remote add URL' adds one."
-    app.answer([one.as_value() for one in found], text or none, None if found else OWN)
+    app.answer([remote.as_value() for remote in remotes], text or none, None if remotes else OWN)
 
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
@@ -254,9 +254,9 @@ def run_sync(args: Args, app: App) -> None:
                     sync_remote(store, remote, options, asks=app.can_ask())
             except GitmemError as error:
                 failed.append(error)
-    app.notices((*(notice for one in done for notice in one.notices), *(error.sentences for error in failed[1:])))
-    value = [one._asdict() for one in done]
-    source = None if any(one.review for one in done) else OWN  # names of documents
+    app.notices((*(notice for result in done for notice in result.notices), *(error.sentences for error in failed[1:])))
+    value = [result._asdict() for result in done]
+    source = None if any(result.review for result in done) else OWN  # names of documents
     if done:
         app.answer(value[0] if len(chosen) == 1 else value, "\n".join(map(_words, done)), source)
     if failed:
@@ -307,10 +307,10 @@ def run_backup(args: Args, app: App) -> None:
     file = app.path(args.file)
     with Progress(app.err, "writing the memory to one file, and reading it back"):
         done = back_up(store, file, transcripts=args.transcripts)
-    held = [count(done.records[name], noun) for name, noun in _NOUNS.items()]
+    counts = [count(done.records[name], noun) for name, noun in _NOUNS.items()]
     if ended := done.records["ended"]:
-        held[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
-    text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
+        counts[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
+    text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(counts)}."
     app.answer(done._asdict(), plain(text), OWN)
 
 

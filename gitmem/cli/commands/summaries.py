@@ -60,8 +60,8 @@ def _list(store: Store, args: Args, app: App) -> None:
     summaries = [item for item in archive_summaries(store) if item.pending or not args.pending]
     paths = [None if item.method is None else summary_path(item.archive) for item in summaries]
     value = [
-        {"archive": one.archive, "summary": path, **fields(one, "method pending")}
-        for one, path in zip(summaries, paths, strict=True)
+        {"archive": summary.archive, "summary": path, **fields(summary, "method pending")}
+        for summary, path in zip(summaries, paths, strict=True)
     ]
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in summaries]
@@ -76,7 +76,7 @@ def _pending(store: Store, _: Args, app: App) -> None:
             tokens = tokens_of_size(len(store.read(item.archive) or b""))
             path = os.path.join(store.root, *item.archive.split("/"))
             value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
-    lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
+    lines = [f"{summary['archive']}  {summary['path']}  {summary['tokens']:,} tokens" for summary in value]
     app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
 
 
@@ -122,10 +122,10 @@ def run_summarize(args: Args, app: App) -> int:
         done.append(improve(store, archive, over=bool(named)))
     how = {0: "composed of what was said of its sessions", 1: "asked in one question"}
     lines = [
-        f"{one.archive}  {one.method or 'none'}: "
-        + (one.why or how.get(one.questions, f"asked in {one.questions} parts"))
-        for one in done
+        f"{result.archive}  {result.method or 'none'}: "
+        + (result.why or how.get(result.questions, f"asked in {result.questions} parts"))
+        for result in done
     ]
-    value = [one._asdict() for one in done]
+    value = [result._asdict() for result in done]
     app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
-    return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
+    return ExitCode.FAILURE if any(result.why for result in done) else ExitCode.OK

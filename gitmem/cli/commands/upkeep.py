@@ -99,7 +99,7 @@ def run_consolidate(args: Args, app: App) -> None:
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
     steps, lines = [], []
-    for step, commit in ((one.step, one.commit) for one in done.done):
+    for step, commit in ((step.step, step.commit) for step in done.done):
         steps.append({"into": step.target, "period": step.period, "files": list(step.sources), "commit": commit})
         names = ", ".join(path.rpartition("/")[2].removesuffix(".md") for path in step.sources)
         act = "Would consolidate" if args.dry_run else f"{commit[:10] if commit else ''} Consolidated".lstrip()
@@ -209,9 +209,9 @@ def _maintain(args: Args, app: App, store: Store) -> None:
 
 def _maintain_words(done: Maintenance) -> str:
     before, after = done.before, done.after
-    found = f"{count(before.loose, 'loose object')} and {count(before.packs, 'pack')}"
+    objects = f"{count(before.loose, 'loose object')} and {count(before.packs, 'pack')}"
     packs = f"{count(after.packs, 'pack')}: {bytes_of(before.bytes)} before, {bytes_of(after.bytes)} now."
-    lines = [f"Packed {found} into {packs}"]
+    lines = [f"Packed {objects} into {packs}"]
     if after.loose:
         lines.append(f"Other processes added {count(after.loose, 'loose object')} meanwhile.")
     if done.removed:
