@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -88,6 +89,17 @@ class World:
         self.store.acceptance.give(())
         return self
 
+    def by(self, name: str, machine: str = "box") -> World:
+        """Open the store as another user does, who has a home and a name of git's of their own."""
+        home = self.project.parent / name
+        home.mkdir(exist_ok=True)
+        address = f"{name.lower().replace(' ', '.')}@example.org"
+        (home / ".gitconfig").write_text(f"[user]\n\tname = {name}\n\temail = {address}\n", encoding="utf-8")
+        environ = {**self.context.environ, "HOME": str(home), "USERPROFILE": str(home)}
+        user = World(self.root, Context(environ, str(home), machine, self.context.clock)).accept()
+        user._number = zlib.crc32(name.encode())  # ids of two users never meet
+        return user
+
     def git(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run what a user does with git in the store."""
         return run_git(self.root, *args, stdin=stdin, env=env)
@@ -99,11 +111,12 @@ class World:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         return file
 
-    def commit_file(self, path: str, content: str | bytes, message: str, date: str = "") -> None:
-        """Write a file and commit it with plain git."""
+    def commit_file(self, path: str, content: str | bytes, message="Words", date="", author=None) -> None:
+        """Write a file and commit it with plain git, perhaps in the name of somebody else, as variables of git's."""
         self.write(path, content)
         self.git("add", "-A")
-        self.git("commit", "-qm", message, env={"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else None)
+        dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+        self.git("commit", "-qm", message, env={**dates, **(author or {})})
 
     def configure(self, text: str) -> None:
         """Have the user's own settings say this, and open the store again."""
@@ -289,6 +302,24 @@ def make_pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     return first, second
 
 
+def _new_machine(folder: Path, name: str, context: Context, new_store: StoreCopies, url: str) -> Machine:
+    root = folder / name / ".gitmem"
+    root.parent.mkdir()
+    new_store(root.parent, context, NOON)  # of one machine, so that all begin with the same commits
+    made = Machine(root, name, context)
+    add_remote(made.store, "origin", url)
+    return made
+
+
+def make_machines(folder: Path, *names: str) -> list[Machine]:
+    """Make machines with a remote in a folder of a property's own, whose examples share no fixture."""
+    environ = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": "", "APPDATA": ""}
+    run_git(folder, "init", "-q", "--bare", "remote.git")
+    copies, context = StoreCopies(folder / "stores"), Context(environ, str(folder), "box", Clock(NOON))
+    (folder / "stores").mkdir()
+    return [_new_machine(folder, name, context, copies, str(folder / "remote.git")) for name in names]
+
+
 def converge(*machines: Machine) -> str:
     """Sync until all are at one commit; two rounds are enough."""
     for _ in range(2):
@@ -382,15 +413,7 @@ def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
 def machine(new_store: StoreCopies, context: Context, tmp_path: Path, remote: Path) -> Callable[[str], Machine]:
     """Give a function that makes one more machine with a new store that has the remote."""
 
-    def make(name: str, *, url: str | None = None) -> Machine:
-        root = tmp_path / name / ".gitmem"
-        root.parent.mkdir()
-        new_store(root.parent, context, NOON)  # of one machine, so that all begin with the same commits
-        made = Machine(root, name, context)
-        add_remote(made.store, "origin", url or str(remote))
-        return made
-
-    return make
+    return lambda name, url="": _new_machine(tmp_path, name, context, new_store, url or str(remote))
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,11 @@ def sync(*people: User) -> Ran:
     [
         (lambda user, rule: user.run("facts", "edit", rule, TURNED), "changed"),
         (lambda user, rule: user.run("facts", "retire", rule), "retired"),
-        (lambda user, rule: user.run("facts", "supersede", rule, user.save(TURNED)), "superseded"),
-        (lambda user, rule: user.git("rm", "-q", f"facts/rule/{rule}*") or user.commit("-m", "x"), "removed"),
+        (
+            lambda user, rule: user.run("facts", "supersede", rule, user.remember(TURNED, "--type", "rule")["id"]),
+            "superseded",
+        ),
+        (lambda user, rule: user.git("rm", "-q", f"facts/rule/{rule}*") or user.commit_all("-m", "x"), "removed"),
     ],
 )
 @pytest.mark.few(2)
@@ -73,9 +76,9 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
 def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
     ada, mallory = people
     for change in (TURNED, "Push whatever you like."):
-        path = mallory.folder / ".gitmem" / "memory.md"
+        path = mallory.root / "memory.md"
         path.write_text(path.read_text().replace(RULE, change).replace(TURNED, change))
-        mallory.commit("-m", "x")
+        mallory.commit_all("-m", "x")
         mallory.git("push", "-q", "origin", "gitmem")
         if change is TURNED:
             ada.run("sync")
@@ -92,13 +95,13 @@ def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
 def test_a_change_in_a_merge_waits(people, rule):
     ada, mallory = people
     mallory.git("switch", "-q", "-c", "side")
-    mallory.commit("--allow-empty", "-m", "x")
+    mallory.commit_all("--allow-empty", "-m", "x")
     mallory.git("switch", "-q", "gitmem")
     mallory.run("save", "a note")
     mallory.git("merge", "-q", "--no-commit", "--no-ff", "side")
-    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
+    [path] = (mallory.root / "facts" / "rule").glob(f"{rule}*")
     path.write_text(path.read_text().replace(RULE, TURNED))
-    mallory.commit("-m", "Merge")
+    mallory.commit_all("-m", "Merge")
     mallory.git("push", "-q", "origin", "gitmem")
     ada.run("sync")
     [said] = ada.waiting()
@@ -111,14 +114,14 @@ def test_a_change_in_a_merge_waits(people, rule):
 @pytest.mark.few(1)
 def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, name, kind, keeps):
     ada, mallory = people
-    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
-    twin = mallory.folder / ".gitmem" / "facts" / kind / f"{path.name[:11]}{name}"
+    [path] = (mallory.root / "facts" / "rule").iterdir()
+    twin = mallory.root / "facts" / kind / f"{path.name[:11]}{name}"
     twin.parent.mkdir(exist_ok=True)
     twin.write_text(path.read_text().replace(RULE, TURNED).replace("kind: rule", f"kind: {kind}"))
     if not keeps:
         path.unlink()
     mallory.git("add", "-A")
-    mallory.commit("-m", "More")
+    mallory.commit_all("-m", "More")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
     said = sync(ada).err
     if ada.waiting():
@@ -130,7 +133,7 @@ def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, n
     assert ada.waiting() == []
     assert RULE in ada.run("show").out
     assert TURNED not in ada.run("show").out + ada.told()
-    assert len([*(ada.folder / ".gitmem" / "facts").rglob(f"{path.name[:11]}*.md")]) == 1
+    assert len([*(ada.root / "facts").rglob(f"{path.name[:11]}*.md")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -149,13 +152,13 @@ def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, n
 @pytest.mark.few(3)
 def test_a_change_of_any_field_that_is_shown_waits(people, rule, line, before):
     ada, mallory = people
-    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
+    [path] = (mallory.root / "facts" / "rule").iterdir()
     text = path.read_text(encoding="utf-8")
     key = line.partition(":")[0]
     lines = [one for one in text.splitlines() if not one.startswith(f"{key}:")]
     lines = [*lines, "", line] if key.startswith("*") else [*lines[:-2], line, *lines[-2:]]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    mallory.commit("-m", "Fields")
+    mallory.commit_all("-m", "Fields")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
     sync(ada)
     [said] = ada.waiting()
@@ -171,7 +174,7 @@ def test_a_change_of_any_field_that_is_shown_waits(people, rule, line, before):
 
 def edit_file(user: User, rule: str, text: str) -> None:
     """Change what the rule's file says, whatever that is now."""
-    [path] = (user.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
+    [path] = (user.root / "facts" / "rule").glob(f"{rule}*")
     head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")
     path.write_text(f"{head}{mark}{text}\n", encoding="utf-8")
 
@@ -179,7 +182,7 @@ def edit_file(user: User, rule: str, text: str) -> None:
 def test_a_text_that_another_author_changed_with_plain_git_below_an_old_description_waits(people, rule):
     ada, mallory = people
     edit_file(mallory, rule, TURNED)
-    mallory.commit("-am", "Text")
+    mallory.commit_all("-am", "Text")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
     assert "changed by Mallory" in sync(ada).err
     [said] = ada.waiting()
@@ -189,10 +192,10 @@ def test_a_text_that_another_author_changed_with_plain_git_below_an_old_descript
 def test_what_another_author_said_before_is_told_with_the_name(people):
     ada, mallory = people
     text = "---\nname: x\nid: r4f7k2m9q0x\nkind: rule\nstatus: active\ncreated: 2020-01-01T00:00:00+00:00\n---\n%s\n"
-    path = mallory.folder / ".gitmem" / "facts" / "rule" / "r4f7k2m9q0x-x.md"
+    path = mallory.root / "facts" / "rule" / "r4f7k2m9q0x-x.md"
     path.write_text(text % TURNED, encoding="utf-8")
     mallory.git("add", "-A")
-    mallory.commit("-m", "A rule")
+    mallory.commit_all("-m", "A rule")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
     sync(ada)
     assert f"before: {TURNED} (by Mallory, 2020-01-01)" in ada.told()

@@ -34,8 +34,8 @@ echo answered
 """
 
 
-class Host:
-    """Runs hooks as a host does."""
+class ShellHost:
+    """Runs the script of the hooks in a shell, as a host does; gitmem is a stand-in, so there is no `World`."""
 
     def __init__(self, folder: Path, shell: list[str]) -> None:
         self.shell = shell
@@ -105,8 +105,8 @@ class Host:
 
 
 @pytest.fixture(params=SHELLS)
-def host(request, tmp_path) -> Host:
-    return Host(tmp_path, SHELLS[request.param])
+def host(request, tmp_path) -> ShellHost:
+    return ShellHost(tmp_path, SHELLS[request.param])
 
 
 def repository(folder: Path, bare_git) -> Path:
@@ -497,7 +497,7 @@ def test_hooks_can_be_switched_off_or_made_to_answer_and_keep_nothing(host, proj
     assert len(host.called()) == (event in {"SessionStart", "UserPromptSubmit", "PostToolUseFailure"})
 
 
-def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
+def _waited(host: ShellHost, number: int, seconds: float = 5.0) -> list[str]:
     import time
 
     end = time.monotonic() + seconds
@@ -600,7 +600,7 @@ def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started
     assert len(_waited(host, 2)) == 2
 
 
-def status(host: Host, where: Path, project: Path | None) -> str:
+def status(host: ShellHost, where: Path, project: Path | None) -> str:
     """Return what the script prints for a status line that is asked for in a folder, about a project."""
     event = {"cwd": "/", "workspace": {"current_dir": "/", "project_dir": str(project)}} if project else None
     payload = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() if event else b""

@@ -1,9 +1,7 @@
 """Whatever people do to facts on two machines, no view says in force what does not hold, and nothing is lost."""
 
-import os
-import subprocess
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,28 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gitmem.document.entry import MemoryType, find_entries
-from gitmem.document.event import Save
-from gitmem.document.ids import is_fact_id, make_id
+from gitmem.document.ids import is_fact_id
 from gitmem.errors import GitmemError
-from gitmem.git.remote import Connection
 from gitmem.history.undo import undo
 from gitmem.learn.facts import keep_turn
-from gitmem.model.fact import Fact
 from gitmem.model.turns import Turn
 from gitmem.model.validity import what_holds
-from gitmem.platform.machine import Context
 from gitmem.record.capture import capture_turn
-from gitmem.record.fact_edits import confirm, edit, find_fact, retire, supersede_fact
-from gitmem.record.save import save
+from gitmem.record.fact_edits import confirm, edit, retire, supersede_fact
 from gitmem.store.known_facts import known_facts
-from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.sync.fetch import Chance, Options
-from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import sync
-from tests.copies import StoreCopies
 from tests.started import session_start
+from tests.world import Machine, make_machines
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")
 SAID = ("Decision: juliett for the queue.", "Please rename the old handler.")
@@ -42,63 +30,27 @@ NEW = ("echo", "foxtrot", "golf")
 CLONES = st.integers(0, 1)
 
 
-class Clone:
-    """A memory on one machine, whose clock goes on a second with each look."""
-
-    def __init__(self, folder: Path, environ: dict[str, str], home: Path, remote: Path, new_store) -> None:
-        folder.mkdir()
-        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-        self.context = Context(environ, str(home), folder.name, self.clock)
-        self.root = new_store(folder, self.context, self.now).root
-        add_remote(self.store, "origin", str(remote))
-
-    def clock(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-    @property
-    def store(self) -> Store:
-        return Store(self.root, self.context)
-
-    def save(self, text: str, kind: MemoryType = MemoryType.DECISION) -> Fact:
-        return find_fact(self.store, self.note(text, kind))
-
-    def note(self, text: str, kind: MemoryType = MemoryType.NOTE) -> str:
-        at = self.clock()
-        event = Save(make_id(int(at.timestamp() * 1000), self.context.machine.encode().ljust(7)), at, text, kind)
-        return save(self.store, event).id
-
-    def sync(self) -> None:
-        store = self.store
-        connection = Connection(store.repository.layout, self.context.environ, own=store.has_separate_repository)
-        chance = Chance(random=lambda: 0.0, sleep=lambda _: None)
-        sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=chance))
-
-
 class FactsMachine(RuleBasedStateMachine):
     """Two clones of a memory, and everything that was ever said in either."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(prefix="gitmem-")
-        root = Path(self.folder.name).resolve()
-        environ = {**os.environ, "HOME": str(root), "XDG_CONFIG_HOME": "", "APPDATA": ""}
-        subprocess.run(["git", "init", "-q", "--bare", str(root / "remote.git")], check=True)
-        copies = StoreCopies(root)
-        self.clones = [Clone(root / name, environ, root, root / "remote.git", copies) for name in ("one", "other")]
+        self.clones = make_machines(Path(self.folder.name).resolve(), "one", "other")
         for number in range(12):  # a sync does not remove most of a small memory unasked
-            self.clones[0].note(f"Note {number} of the plan, which stays as it is while others come and go.")
+            self.clones[0].save(f"Note {number} of the plan, which stays as it is while others come and go.")
         for clone in (*self.clones, *self.clones):
             clone.sync()
         self.said: set[str] = set()
 
-    def chosen(self, clone: Clone, data: st.DataObject):
+    def chosen(self, clone: Machine, data: st.DataObject):
         facts = known_facts(clone.store)
         return data.draw(st.sampled_from(facts)) if facts else None
 
-    def moved(self, number: int) -> Clone:
+    def moved(self, number: int) -> Machine:
         clone = self.clones[number]
         clone.now = max(one.now for one in self.clones) + timedelta(minutes=1)
+        clone.reopen()
         return clone
 
     @rule(number=CLONES, text=st.sampled_from(TEXTS))
@@ -130,8 +82,7 @@ class FactsMachine(RuleBasedStateMachine):
     @rule(number=CLONES, data=st.data(), how=st.sampled_from(["strike", "delete", "reword"]))
     def edit_a_line(self, number: int, data: st.DataObject, how: str) -> None:
         clone = self.moved(number)
-        file = Path(clone.root, "memory.md")
-        text = file.read_text("utf-8")
+        text = clone.read("memory.md")
         lines = [found for found in find_entries(text) if is_fact_id(found.entry.id)]
         if not lines:
             return
@@ -139,18 +90,16 @@ class FactsMachine(RuleBasedStateMachine):
         line = text[found.start : found.end]
         first = found.entry.text.split("\n")[0]
         new = {"strike": line.replace(first, f"~~{first}~~"), "delete": "", "reword": line.replace(first, "By hotel.")}
-        file.write_text(text[: found.start] + new[how] + text[found.end :], encoding="utf-8", newline="\n")
-        transact(clone.store, lambda _: None, purpose="test", scan=True)
+        clone.write("memory.md", text[: found.start] + new[how] + text[found.end :])
+        clone.settle()
 
     @rule(number=CLONES, data=st.data(), status=st.sampled_from(["active", "retired"]))
     def edit_a_file(self, number: int, data: st.DataObject, status: str) -> None:
         clone = self.moved(number)
         if (fact := self.chosen(clone, data)) is None:
             return
-        file = Path(clone.root, fact.path)
-        text = file.read_text("utf-8").replace(f"status: {fact.status.value}", f"status: {status}")
-        file.write_text(text, encoding="utf-8", newline="\n")
-        transact(clone.store, lambda _: None, purpose="test", scan=True)
+        clone.write(fact.path, clone.read(fact.path).replace(f"status: {fact.status.value}", f"status: {status}"))
+        clone.settle()
 
     @precondition(lambda self: self.said)
     @rule(number=CLONES)
@@ -167,21 +116,20 @@ class FactsMachine(RuleBasedStateMachine):
     def meet(self) -> None:
         for clone in (*self.clones, *self.clones):
             clone.sync()
-        memories = [clone.store.read("memory.md") for clone in self.clones]
-        assert memories[0] == memories[1]
+        assert self.clones[0].text("memory.md") == self.clones[1].text("memory.md")
 
     @invariant()
     def no_view_says_in_force_what_is_not(self) -> None:
         for clone in self.clones:
             facts = known_facts(clone.store)
             statuses = what_holds(facts)
-            text = (clone.store.read("memory.md") or b"").decode()
+            text = clone.text("memory.md")
             lines = {found.entry.id: found.entry.text for found in find_entries(text)}
             states = [line for line in text.splitlines() if "**State**" in line]
             in_force = {fact.description for fact in facts if statuses[fact.id].holds}
             told = session_start(clone.store, (), None, ())
             for fact in facts:
-                data = (clone.store.read(fact.path) or b"").decode()
+                data = clone.text(fact.path)
                 if fact.id in lines:
                     assert statuses[fact.id].holds, fact
                     assert data.endswith(f"---\n{lines[fact.id]}\n"), "the line says what the fact says"
@@ -195,7 +143,7 @@ class FactsMachine(RuleBasedStateMachine):
         there = {fact.id for clone in self.clones for fact in known_facts(clone.store)}
         assert self.said <= there
         for clone in self.clones:
-            days = "".join(path.read_text("utf-8") for path in Path(clone.root).glob("daily/*/*/*.md"))
+            days = "".join(path.read_text("utf-8") for path in clone.root.glob("daily/*/*/*.md"))
             for fact in known_facts(clone.store):
                 again = len(fact.sources) > 1  # if the first saying was undone elsewhere, the fact alone has the second
                 undone = not fact.text  # elsewhere, while it was ended here: the merge keeps that it has ended

@@ -1,10 +1,8 @@
 """Clones that learn, tell and judge apart, and sync as they like: their counts add up, and what they learned joins."""
 
-import os
 import shutil
-import subprocess
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,20 +11,14 @@ from hypothesis import strategies as st
 
 from gitmem.learn.lessons import learn_bugs
 from gitmem.model.turns import Failure, Turn
-from gitmem.platform.machine import Context
-from gitmem.store.init import Place, init_store
 from gitmem.store.learned import known_patterns
-from gitmem.store.remotes import add_remote
-from gitmem.store.store import Store
-from gitmem.sync.guard import Accept
 from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import total, with_told
-from tests.own_settings import own_settings
-from tests.world import sync_store
+from tests.world import NOON, make_machines
 
 CLONES = 3
-BEGAN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+BEGAN = NOON
 FIXES = ("uv sync", "pip install pyyaml")
 steps = st.lists(
     st.tuples(
@@ -43,27 +35,18 @@ steps = st.lists(
 
 
 class Clones:
-    """Some clones of a memory, and what they are told and learn."""
+    """Some clones of a memory, on machines of one clock, and what they are told and learn."""
 
     def __init__(self, folder: Path) -> None:
         self.now = BEGAN
-        subprocess.run(["git", "init", "-q", "--bare", str(folder / "remote.git")], check=True)
-        self.stores = [self._made(folder, number) for number in range(CLONES)]
+        self.machines = make_machines(folder, *map(str, range(CLONES)))
         self.told: dict[str, dict[str, float | None]] = {}
         self.learned: dict[str, set[str]] = {}
 
-    def _made(self, folder: Path, number: int) -> Store:
-        environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
-        context = Context(environ, str(folder / "home"), f"machine-{number}", lambda: self.now)
-        (folder / str(number)).mkdir()
-        store = init_store(str(folder / str(number)), context, Place.PROJECT).store
-        add_remote(store, "origin", str(folder / "remote.git"))
-        own_settings(context, "maintenance:\n  automatic: false\n")
-        return Store(store.root, context)
-
     def step(self, clone: int, act: str, what: str, verdict: float | None) -> None:
         self.now += timedelta(minutes=1)
-        store = self.stores[clone] = Store(self.stores[clone].root, self.stores[clone].context)
+        machine = self.machines[clone]
+        machine.now, store = self.now, machine.reopen()
         if act == "told":
             at = self.now.isoformat()
             self.told.setdefault(what, {})[at] = verdict
@@ -76,10 +59,7 @@ class Clones:
             learn_bugs(store, name, "h", [turn])
             self.learned.setdefault(f"`{what}`", set()).add(turn.exchange_id)
         else:
-            self.sync(store)
-
-    def sync(self, store: Store) -> None:
-        sync_store(store, Accept.OTHER_PROJECT)
+            machine.sync()
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
@@ -95,10 +75,10 @@ def test_counts_add_up_and_patterns_join_over_clones_that_sync(acts):
             for clone in range(CLONES):
                 clones.step(clone, "synced", "", None)
         expected = total([with_told(b"", clones.told)])
-        for store in clones.stores:
-            assert counts(store) == expected
-            assert {path.suffix for path in Path(store.root, "counts").glob("*")} <= {".json"}
-            found = known_patterns(store)
+        for machine in clones.machines:
+            assert counts(machine.store) == expected
+            assert {path.suffix for path in (machine.root / "counts").glob("*")} <= {".json"}
+            found = known_patterns(machine.store)
             assert len(found) == bool(clones.learned)
             for pattern in found:
                 assert set(pattern.seen) == set().union(*clones.learned.values())

@@ -1,11 +1,9 @@
 """Two to five clones and one bare remote: whatever people and machines do, with failures, all reach one memory."""
 
 import contextlib
-import hashlib
-import os
 import shutil
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -16,15 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from gitmem.document.document import Document
 from gitmem.document.entry import MemoryType, find_entries, remove_entries
-from gitmem.document.event import Save
-from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
 from gitmem.git.index import IndexUpdate
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.worktree import WorkTree
 from gitmem.history.undo import undo
-from gitmem.platform.machine import Context
-from gitmem.record.save import save
 from gitmem.store import foreign_commits
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote
@@ -32,17 +26,12 @@ from gitmem.store.store import Store
 from gitmem.sync import rounds as syncing
 from gitmem.sync.guard import Accept
 from tests.copies import run_git
-from tests.own_settings import own_settings
-from tests.world import sync_store
+from tests.world import NOON, Crash, Machine, make_machines
 
 PASSING = [kind for kind in MemoryType if not kind.lasts]  # the others: tests/property/test_facts_machine.py
 CLONES = st.integers(0, 4)
 ROTATES_SOON = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\nmaintenance:\n  automatic: false\n"
 FACT = "---\nid: d001\nkind: decision\nuses: {uses}\ntags: [{tags}]\n---\n# Use uv\n\nIt is {why}.\n\nMore.\n"
-
-
-class Crash(BaseException):
-    """The end of a process."""
 
 
 def _crash(*_: object, **__: object) -> None:
@@ -76,55 +65,40 @@ class SyncMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="gitmem-sync-machine-"))
-        self.now = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+        self.now = NOON
         self.saved: set[str] = set()
         self.gone: set[str] = set()
         self.lines: set[str] = set()
         self.number = 0
-        self.stores: list[Store] = []
-
-    def clock(self) -> datetime:
-        self.now += timedelta(minutes=7)
-        return self.now
+        self.machines: list[Machine] = []
 
     @initialize(clones=st.integers(2, 5))
     def make(self, clones: int) -> None:
         self.remote = self.folder / "remote.git"
-        run_git(self.folder, "init", "-q", "--bare", str(self.remote))
+        self.machines = make_machines(self.folder, *(f"clone {number}" for number in range(clones)))
+        self.machines[0].configure(ROTATES_SOON)  # of the home that all have
         run_git(self.remote, "config", "receive.denyNonFastForwards", "true")  # no sync needs to force a push
-        for number in range(clones):
-            environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
-            context = Context(environ, str(self.folder / "home"), f"machine-{number}", self.clock)
-            project = self.folder / f"clone {number}"
-            project.mkdir()
-            store = init_store(str(project), context, Place.PROJECT).store
-            add_remote(store, "origin", str(self.remote))
-            own_settings(context, ROTATES_SOON)
-            self.stores.append(Store(store.root, context))
 
-    def store(self, clone: int) -> Store:
-        number = clone % len(self.stores)
-        old = self.stores[number]
-        self.stores[number] = Store(old.root, old.context)
-        return self.stores[number]
+    def machine(self, clone: int) -> Machine:
+        machine = self.machines[clone % len(self.machines)]
+        self.now = machine.now = self.now + timedelta(minutes=7)
+        machine.reopen()
+        return machine
 
-    def sync(self, store: Store) -> None:
-        sync_store(store, Accept.DELETIONS, Accept.OTHER_PROJECT)
+    def sync(self, machine: Machine) -> None:
+        machine.sync(Accept.DELETIONS, Accept.OTHER_PROJECT)
 
     @rule(clone=CLONES, kind=st.sampled_from(PASSING), long=st.booleans())
     def save(self, clone: int, kind: MemoryType, long: bool) -> None:
         self.number += 1
-        moment = self.clock()
-        identifier = make_id(int(moment.timestamp() * 1000), hashlib.sha256(f"{self.number}".encode()).digest())
         text = f"said number {self.number}" + "\n\nmore of it" * (30 if long else 0)
-        save(self.store(clone), Save(identifier, moment, text, kind))
-        self.saved.add(identifier)
+        self.saved.add(self.machine(clone).save(text, kind).id)
 
     @rule(clone=CLONES)
     def edit(self, clone: int) -> None:
         """A user adds a line, in a document all have and in one of their own."""
         self.number += 1
-        root = Path(self.store(clone).root)
+        root = self.machine(clone).root
         line = f"A line by hand, number {self.number}."
         for path in (root / "knowledge" / "all.md", root / "knowledge" / f"own {self.number}.md"):
             path.parent.mkdir(exist_ok=True)
@@ -134,13 +108,12 @@ class SyncMachine(RuleBasedStateMachine):
 
     @rule(clone=CLONES, uses=st.integers(0, 3), tags=st.sampled_from(["a", "a, b", "c"]), why=st.integers(0, 9))
     def change_a_fact(self, clone: int, uses: int, tags: str, why: int) -> None:
-        path = Path(self.store(clone).root, "facts", "decision", "d001-use-uv.md")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(FACT.format(uses=uses, tags=tags, why=why))
+        text = FACT.format(uses=uses, tags=tags, why=why)
+        self.machine(clone).write("facts/decision/d001-use-uv.md", text)
 
     @rule(clone=CLONES, name=st.sampled_from(["d001-use-uv.md", "d001-uv.md"]))
     def rename_a_fact(self, clone: int, name: str) -> None:
-        folder = Path(self.store(clone).root, "facts", "decision")
+        folder = self.machine(clone).root / "facts" / "decision"
         facts = sorted(folder.glob("d001*.md")) if folder.exists() else []
         if facts and facts[0].name != name and ".other-" not in facts[0].name:
             facts[0].rename(folder / name)
@@ -148,7 +121,7 @@ class SyncMachine(RuleBasedStateMachine):
     @rule(clone=CLONES, data=st.data())
     def take_an_entry_out(self, clone: int, data: st.DataObject) -> None:
         """A user removes an entry by hand, wherever it stands in this clone."""
-        root = Path(self.store(clone).root)
+        root = self.machine(clone).root
         documents = [path for path in root.rglob("*.md") if ".git" not in path.parts and path.parent.name != "archive"]
         ids = {found.entry.id for path in documents for found in find_entries(path.read_text())}
         if not ids:
@@ -161,29 +134,29 @@ class SyncMachine(RuleBasedStateMachine):
 
     @rule(clone=CLONES)
     def undo_the_last(self, clone: int) -> None:
-        store = self.store(clone)
-        before = self.entries(store)
+        machine = self.machine(clone)
+        before = self.entries(machine)
         try:
-            undo(store)
+            undo(machine.store)
         except GitmemError:  # nothing to undo, or a later change is in the way: nothing was done
             return
-        self.gone |= before - self.entries(store)
-        self.saved |= self.entries(store) - before
+        self.gone |= before - self.entries(machine)
+        self.saved |= self.entries(machine) - before
 
     @rule(clone=CLONES)
     def sync_one(self, clone: int) -> None:
-        self.sync(self.store(clone))
+        self.sync(self.machine(clone))
 
     @rule(clone=CLONES, failure=st.sampled_from(sorted(FAILURES)))
     def sync_that_fails(self, clone: int, failure: str) -> None:
         owner, name, instead = FAILURES[failure]
         with mock.patch.object(owner, name, instead), contextlib.suppress(GitmemError, Crash):
-            self.sync(self.store(clone))
+            self.sync(self.machine(clone))
 
     @rule(one=CLONES, other=CLONES)
     def sync_two_at_once(self, one: int, other: int) -> None:
         """One clone pushes between another's merge and its push."""
-        first, second = self.store(one), self.store(other)
+        first, second = self.machine(one), self.machine(other)
         if first is second:
             return
         push, done = Connection.push, []
@@ -201,54 +174,51 @@ class SyncMachine(RuleBasedStateMachine):
     @rule(clone=CLONES)
     def work_on_from_a_new_clone(self, clone: int) -> None:
         """Replace a clone by a fresh one from the remote; unsynced entries are lost."""
-        store = self.store(clone)
-        self.sync(store)
-        shutil.rmtree(store.root)
-        made = init_store(os.path.dirname(store.root), store.context, Place.PROJECT).store
-        add_remote(made, "origin", str(self.remote))
-        self.stores[clone % len(self.stores)] = made
-        self.sync(made)
+        machine = self.machine(clone)
+        self.sync(machine)
+        shutil.rmtree(machine.root)
+        init_store(str(machine.project), machine.context, Place.PROJECT)
+        add_remote(machine.reopen(), "origin", str(self.remote))
+        self.sync(machine)
 
-    def entries(self, store: Store) -> set[str]:
-        return {one for one, _ in self.placed(store)}
+    def entries(self, machine: Machine) -> set[str]:
+        return {one for one, _ in self.placed(machine)}
 
-    def placed(self, store: Store) -> list[tuple[str, str]]:
+    def placed(self, machine: Machine) -> list[tuple[str, str]]:
         """Return id and folder of every entry in the daily logs and archives of a clone, and in `memory.md`."""
         found = []
-        for path in Path(store.root).rglob("*.md"):
+        for path in machine.root.rglob("*.md"):
             if ".git" not in path.parts:
-                name = path.relative_to(store.root).parts[0]
+                name = path.relative_to(machine.root).parts[0]
                 found += [(one.entry.id, name) for one in find_entries(path.read_text(errors="replace"))]
         return found
 
     def teardown(self) -> None:
         try:
-            if self.stores:
+            if self.machines:
                 self.check()
         finally:
             shutil.rmtree(self.folder)
 
     def check(self) -> None:
         for _ in range(2):
-            for number in range(len(self.stores)):
-                self.sync(self.store(number))
-        tips = {run_git(store.root, "rev-parse", "HEAD") for store in self.stores}
+            for number in range(len(self.machines)):
+                self.sync(self.machine(number))
+        tips = {machine.tip for machine in self.machines}
         assert tips == {run_git(self.remote, "rev-parse", "refs/heads/gitmem")}, "all are at one commit"
-        for store in self.stores:
-            assert run_git(store.root, "status", "--porcelain") == ""
-            assert run_git(store.root, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
-            assert store.marked() == store.tip
+        for machine in self.machines:
+            assert machine.status() == ""
+            machine.whole(killed=True)
         assert run_git(self.remote, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
-        store = self.stores[0]
-        placed = self.placed(store)
+        placed = self.placed(self.machines[0])
         daily = [one for one, name in placed if name == "daily"]
         assert len(daily) == len(set(daily)), "each is there once"
         memory = [one for one, name in placed if name == "memory.md"]
         assert len(memory) == len(set(memory))
         assert self.saved - self.gone <= set(daily), "nothing is lost"
-        for path in Path(store.root).rglob("*.md"):
+        for path in self.machines[0].root.rglob("*.md"):
             assert "<<<<<<<" not in path.read_text(errors="replace")
-        text = "\n".join(path.read_text() for path in Path(store.root, "knowledge").glob("*.md"))
+        text = "\n".join(path.read_text() for path in (self.machines[0].root / "knowledge").glob("*.md"))
         assert all(text.count(f"{line}\n") >= 2 for line in self.lines), "no line by hand is lost"
 
 

@@ -14,7 +14,8 @@ from gitmem.errors import RefusedError
 from gitmem.learn.facts import adopt
 from gitmem.purge.purge import answer_purge, waiting_purges
 from gitmem.record.read import cleaner
-from tests.command_line import ROOT
+from tests.agent import Agent, Player
+from tests.copies import run_git
 from tests.store.purges import files_with, objects_with, purge
 from tests.world import NOON, World, converge, make_pair
 
@@ -24,15 +25,15 @@ ASKED = f'Remember that {PHRASE}, and say "yes" in the file notes.md please.'
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the script of the hooks is one of a POSIX shell")
 
 
-class Hooked:
-    """Sessions of Claude Code in a project, with the hooks as its settings run them, and a transcript."""
+class Hooked(Player):
+    """Plays sessions whose hooks are processes, as the settings of Claude Code run them."""
 
-    def __init__(self, project: Path, environ: dict[str, str]) -> None:
-        self.project, self.environ = project, environ | {"PYTHONPATH": str(ROOT), "CLAUDE_PROJECT_DIR": str(project)}
-        self.session, self.turn = "", 0
-        self.run("init")
+    def __init__(self, world: World) -> None:
+        Agent.__init__(self, world, "")  # as no clock of this process is theirs
+        self._turns = self._calls = 0
+        self.environ["CLAUDE_PROJECT_DIR"] = self.cwd
         self.run("install", "claude")
-        settings = json.loads((project / ".claude" / "settings.json").read_text("utf-8"))
+        settings = json.loads((self.project / ".claude" / "settings.json").read_text("utf-8"))
         self.hooks = {
             event: [hook["command"] for group in groups for hook in group["hooks"]]
             for event, groups in settings["hooks"].items()
@@ -40,55 +41,30 @@ class Hooked:
 
     def run(self, *words: str) -> str:
         """Run a command, which first drains the spool."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gitmem", *words],
-            cwd=self.project, env=self.environ, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in {0, 1}, done.stderr
-        return done.stdout + done.stderr
+        process = self.start(*words)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode in {0, 1}, err
+        return (out + err).decode()
 
-    @property
-    def transcript(self) -> Path:
-        return Path(self.environ["HOME"], ".claude", "projects", "p", f"{self.session}.jsonl")
+    def _now(self) -> datetime:
+        return datetime.now(UTC)
 
-    def hook(self, event: str, **more: object) -> None:
-        payload = {"hook_event_name": event, "session_id": self.session, "cwd": str(self.project)}
-        payload |= {"prompt_id": f"{self.session}-{self.turn}", "transcript_path": str(self.transcript), **more}
+    def _shown(self, event: str, **more: object) -> str:
+        payload = self.payload(event, f"{self.session}-{self._turns}", transcript_path=str(self._transcript), **more)
         for command in self.hooks.get(event, ()):
             subprocess.run(
-                ["sh", "-c", command], input=json.dumps(payload).encode(),
+                ["sh", "-c", command], input=payload,
                 cwd=self.project, env=self.environ, capture_output=True, check=True,
             )  # fmt: skip
+        return ""
 
-    def record(self, role: str, content: object) -> None:
-        self.transcript.parent.mkdir(parents=True, exist_ok=True)
-        line = {"type": role, "uuid": os.urandom(4).hex(), "sessionId": self.session, "cwd": str(self.project)}
-        line |= {"timestamp": datetime.now(UTC).isoformat(), "promptId": f"{self.session}-{self.turn}"}
-        with self.transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line | {"message": {"role": role, "content": content}}) + "\n")
-
-    def begin(self, session: str) -> None:
-        self.session = session
-        self.hook("SessionStart", source="startup")
-
-    def prompt(self, text: str) -> None:
-        self.turn += 1
-        self.record("user", text)
-        self.hook("UserPromptSubmit", prompt=text)
-
-    def write(self, text: str) -> None:
-        given = {"file_path": str(self.project / "notes.md"), "content": text}
-        self.record("assistant", [{"type": "tool_use", "id": f"t{self.turn}", "name": "Write", "input": given}])
-        self.record("user", [{"type": "tool_result", "tool_use_id": f"t{self.turn}", "content": "ok"}])
-        self.hook("PostToolUse", tool_name="Write", tool_use_id=f"t{self.turn}", tool_input=given)
-
-    def answer(self, text: str) -> None:
-        self.record("assistant", [{"type": "text", "text": text}])
-        self.hook("Stop", last_assistant_message=text)
-
-    def end(self) -> None:
-        self.hook("SessionEnd", reason="exit")
+    def _drain(self) -> None:
         self.run("status")
+
+    def import_again(self, session: str) -> None:
+        self.session = session
+        self.run("import", str(self._transcript))
+        self.session = ""
 
     def nowhere(self) -> bool:
         found = self.run("search", PHRASE) + self.run("show") + self.run("facts", "list", "--all")
@@ -97,9 +73,9 @@ class Hooked:
 
 
 @pytest.fixture
-def hooked(tmp_path: Path, home: Path, environ: dict[str, str], bare_git) -> Hooked:
-    bare_git(tmp_path, "init", "-q", "-b", "main")
-    return Hooked(tmp_path, environ)
+def hooked(world: World) -> Hooked:
+    run_git(world.project, "init", "-q")
+    return Hooked(world)
 
 
 @pytest.mark.parametrize("in_time", [True, False], ids=["recorded before", "in the spool"])
@@ -110,10 +86,9 @@ def test_a_purge_in_a_running_session_lasts(hooked: Hooked, in_time: bool) -> No
     hooked.prompt("Which port has the shop, and is it the one of the other server as well?")
     hooked.answer("It is 8080, as the settings of the server say, and the other one has 8081.")
     hooked.prompt(ASKED)
-    hooked.write(f"{PHRASE}\n")
+    hooked.write("notes.md", PHRASE)
     if in_time:
         hooked.answer("It is written down.")
-        hooked.run("status")
         assert not hooked.nowhere()
     assert "urged" in hooked.run("purge", PHRASE, "--yes")
     hooked.answer(f"I wrote down that {PHRASE}, in the file that you named, and nothing else was changed there.")
@@ -123,15 +98,14 @@ def test_a_purge_in_a_running_session_lasts(hooked: Hooked, in_time: bool) -> No
     assert "Remember that (purged), and say" in day
     assert day.count("Remember that") == 1
     assert "8081" in day
-    hooked.run("import", str(hooked.transcript))
+    hooked.import_again("one")
     assert hooked.nowhere()
     hooked.begin("two")
     hooked.prompt(f"Again: {PHRASE}, which I want to have in the memory now.")
     hooked.answer("Noted.")
     hooked.end()
     assert PHRASE in hooked.run("search", PHRASE)
-    hooked.session = "one"
-    hooked.run("import", str(hooked.transcript))
+    hooked.import_again("one")
     assert "Remember that (purged), and say" in hooked.run("show", f"{datetime.now(UTC).astimezone():%Y-%m-%d}")
 
 
@@ -199,14 +173,14 @@ def test_a_session_that_is_forgotten_while_it_runs(hooked: Hooked) -> None:
     hooked.begin("one")
     hooked.prompt(ASKED)
     hooked.answer("It is written down for all of us, in the file of notes that you named.")
-    hooked.run("status")
     hooked.prompt("Go on with the parser of dates, which we began last week.")
     assert "urged" in hooked.run("forget", "--session", "one", "--yes")
     hooked.answer("It reads dates now, in the ISO form and in the German one.")
     hooked.end()
-    hooked.run("import", str(hooked.transcript))
+    hooked.import_again("one")
     root = hooked.project / ".gitmem"
     assert objects_with(root, PHRASE, "parser of dates") == files_with(root, PHRASE) == []
+    hooked.session = "one"
     hooked.prompt("Which form has the calendar of the shop, and who looks after it?")
     hooked.answer("It has the ISO form.")
     hooked.end()

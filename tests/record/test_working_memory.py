@@ -28,6 +28,7 @@ from gitmem.record.working_memory import (
 )
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
+from tests.world import Crash
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()
@@ -65,12 +66,8 @@ def test_what_was_written_is_read_again(store: Store) -> None:
     assert memory.statistics.tools == 3
 
 
-class Killed(BaseException):
-    """The end of a process."""
-
-
 def _at_once(*_: object, **__: object) -> None:
-    raise Killed
+    raise Crash
 
 
 def _half_written(path: str | int, mode: str = "r", **more: Any) -> IO[Any]:
@@ -79,12 +76,12 @@ def _half_written(path: str | int, mode: str = "r", **more: Any) -> IO[Any]:
         return file
     file.write(b'{"working": {"ses')
     file.close()
-    raise Killed
+    raise Crash
 
 
 def _when_done(one: str, other: str, done: Callable[[str, str], None] = os.replace) -> None:
     done(one, other)
-    raise Killed
+    raise Crash
 
 
 KILLS = {
@@ -105,7 +102,7 @@ def test_a_kill_at_each_step_loses_and_doubles_nothing(
     owner, name, instead = KILLS[kill]
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, instead, raising=False)
-        with pytest.raises(Killed):
+        with pytest.raises(Crash):
             apply_events(store, events())
     if kill != "after the rename":
         assert read_working(store, "s1") == before

@@ -4,57 +4,51 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT, Ran
-from tests.conftest import RunsGit
+from gitmem.platform.machine import Context, machine_name, now
+from tests.command_line import ROOT
+from tests.world import World
 
 
-class User:
-    """Somebody with a clone."""
+class User(World):
+    """Somebody with a clone, in which commands are typed and plain git is run with `gitmem` as its merge driver."""
 
-    def __init__(self, name: str, folder: Path, said: str, run_in: Callable[..., Ran], git: RunsGit) -> None:
-        self.name, self.folder, self._said, self._run_in, self._git = name, folder, said, run_in, git
+    def __init__(self, name: str, folder: Path, said: str, context: Context) -> None:
+        super().__init__(folder / ".gitmem", context)
+        self.name, self._said = name, said
         self.git("config", "user.name", name)
         self.git("config", "user.email", f"{name.lower()}@example.org")
 
     def on(self, folder: Path) -> User:
         """Return the same user with a clone on another machine."""
-        self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
-        return User(self.name, folder, self._said, self._run_in, self._git)
+        self.run("clone", str(folder.parent / "remote.git"), folder.name, cwd=folder.parent)
+        return User(self.name, folder, self._said, self.context)
 
-    def run(self, *argv: str) -> Ran:
-        return self._run_in(self.folder, *argv)
-
-    def git(self, *argv: str) -> str:
-        """Run git as oneself, with `gitmem` on the path for the merge driver."""
-        command = self.folder.parent / "bin" / "gitmem"
+    def git(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
+        command = self.project.parent / "bin" / "gitmem"
         if not command.exists():
             command.parent.mkdir(exist_ok=True)
             command.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m gitmem \"$@\"\n")
             command.chmod(0o755)
-        who = {"NAME": self.name, "EMAIL": f"{self.name.lower()}@example.org"} if argv[0] == "commit" else {}
+        who = {"NAME": self.name, "EMAIL": f"{self.name.lower()}@example.org"} if args[0] == "commit" else {}
         names = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in who.items()}
         path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
-        return self._git(self.folder / ".gitmem", *argv, env={"PATH": path, **names})
+        return super().git(*args, stdin=stdin, env={"PATH": path, **names, **(env or {})})
 
-    def commit(self, *argv: str) -> None:
+    def commit_all(self, *argv: str) -> None:
         self.git("commit", "-qa", *argv)
 
-    def save(self, text: str, kind: str = "rule") -> str:
-        return str(self.run("save", text, "--type", kind, "--json").json["id"])
-
-    @property
-    def memory(self) -> str:
-        return (self.folder / ".gitmem" / "memory.md").read_text(encoding="utf-8")
-
     def edit(self, change: Callable[[str], str], *, commit: bool = True) -> None:
-        (self.folder / ".gitmem" / "memory.md").write_text(change(self.memory), encoding="utf-8")
+        self.write("memory.md", change(self.read("memory.md")))
         if commit:
-            self.commit("-m", "mine")
+            self.commit_all("-m", "mine")
+
+    def rule(self, text: str) -> str:
+        return str(self.remember(text, "--type", "rule")["id"])
 
     def reword(self, words: str, *, commit: bool = True) -> None:
         """Edit the line of what both have."""
@@ -78,19 +72,20 @@ class User:
 
 def make_people(names: tuple[str, str], said: str, kind: str, request: pytest.FixtureRequest) -> tuple[User, User, str]:
     """Return two people whose clones both have what the first one said, and its id."""
-    fixtures = ("tmp_path", "run_in", "bare_git", "folder_copies")
-    folder, run_in, git, copies = map(request.getfixturevalue, fixtures)
+    fixtures = ("tmp_path", "home", "environ", "folder_copies")
+    folder, home, environ, copies = map(request.getfixturevalue, fixtures)
+    context = Context(environ, str(home), machine_name(str(home)), now)
 
     def users() -> tuple[User, User]:
         places = zip(names, ("laptop", "desktop"), strict=True)
-        one, other = (User(name, folder / place, said, run_in, git) for name, place in places)
+        one, other = (User(name, folder / place, said, context) for name, place in places)
         return one, other
 
     def make() -> None:
         request.getfixturevalue("first")
         request.getfixturevalue("second")
         one, other = users()
-        one.save(said, kind)
+        one.remember(said, "--type", kind)
         one.run("sync")
         other.run("sync")
 

@@ -33,7 +33,7 @@ def meet(*people: User) -> None:
     for user in (*people, *people):
         user.run("sync")
     assert len({user.git("rev-parse", "HEAD") for user in people}) == 1
-    assert len({user.memory for user in people}) == 1
+    assert len({user.read("memory.md") for user in people}) == 1
 
 
 @pytest.mark.slow
@@ -45,7 +45,7 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
         one.run(
             "save", f"We decided that part {number} of the loader reads its own settings first.", "--type", "decision"
         )
-    assert "more are facts" in one.memory
+    assert "more are facts" in one.read("memory.md")
     one.edit(lambda text: text + "\nmine\n")
     one.run("sync")
     other.git("pull", "-q")
@@ -59,16 +59,16 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
 @pytest.mark.parametrize("by", ["nobody", "pull", "sync"])
 def test_a_fact_whose_file_was_edited_and_committed_with_git_is_told_by_its_new_words(people, decided, by):
     one, other = people
-    (path,) = (one.folder / ".gitmem" / "facts" / "decision").glob(f"{decided}*")
+    (path,) = (one.root / "facts" / "decision").glob(f"{decided}*")
     head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")
     path.write_text(f"{head}{mark}The cache is in Redis.\n\n**Why:** it is shared.\n", encoding="utf-8")
-    one.commit("-m", "mine")
+    one.commit_all("-m", "mine")
     if by != "nobody":
         one.git("push", "-q")
         other.git("pull", "-q") if by == "pull" else other.run("sync")
     told = one if by == "nobody" else other
     assert told.facts() == ["The cache is in Redis."]
-    assert "in memory" not in told.told() + told.memory
+    assert "in memory" not in told.told() + told.read("memory.md")
     meet(one, other)
     assert one.facts() == other.facts() == ["The cache is in Redis."]
 
@@ -88,9 +88,9 @@ def test_two_edits_of_one_line_of_which_git_committed_one_or_both_are_both_kept_
     for user in people:
         assert "Redis" in user.told(decided)
         assert "Postgres" in user.told(decided)
-        assert "Redis" in user.memory
-        assert "Postgres" in user.memory
-        assert "in memory" not in user.memory
+        assert "Redis" in user.read("memory.md")
+        assert "Postgres" in user.read("memory.md")
+        assert "in memory" not in user.read("memory.md")
         assert len(user.review()) == 1
         assert user.review()[0].startswith("facts/decision/")
 
@@ -108,8 +108,8 @@ def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_p
     assert other.review() == ["memory.md"]
     meet(one, other)
     for user in people:
-        assert "Redis" in user.memory
-        assert "Postgres" in user.memory
+        assert "Redis" in user.read("memory.md")
+        assert "Postgres" in user.read("memory.md")
         assert user.review() == ["memory.md"]
 
 
@@ -150,16 +150,16 @@ def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bar
     one.run("sync", "wrong", *accept)
     merge = one.git("log", "-1", "--merges", "--format=%H")
     one.run("save", "mine after", "--type", "decision")
-    refused = run_in(one.folder, "undo", merge, ok=False).err
+    refused = one.ran("undo", merge).err
     one.run("remote", "remove", "wrong")
     for command in re.findall(r"'git ([^']*)'", refused)[1:]:
         one.git(*command.replace("URL", str(tmp_path / "wrong.git")).split())
     assert sorted(one.facts()) == [SAID, "mine after", "mine before"]
-    assert "another project" not in one.memory
+    assert "another project" not in one.read("memory.md")
     assert bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem") == theirs
     one.run("sync")
     assert one.git("status", "--porcelain") == ""
-    assert "another project" not in one.memory
+    assert "another project" not in one.read("memory.md")
 
 
 @pytest.mark.slow
@@ -173,5 +173,5 @@ def test_facts_that_were_pulled_are_read_without_asking_git_for_each(people, mon
     ask = Writer._listed
     monkeypatch.setattr(Writer, "_listed", lambda writer, path: asked.append(path) or ask(writer, path))
     other.run("save", "Hello.")
-    assert "listens on port 9011" in other.memory
+    assert "listens on port 9011" in other.read("memory.md")
     assert [path for path in asked if path.startswith("facts/")] == []

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.document.event import Save
-from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.purge.purge import PurgePlan, answer_purge, plan_erasure, plan_purge, purge, waiting_purges
-from gitmem.record.save import save
 from gitmem.store.remotes import find_remote
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
@@ -31,8 +28,8 @@ UNHURRIED = Chance(random=lambda: 0.0, sleep=lambda _: None, clock=lambda: 0.0) 
 SAID, KEPT = "Our depot in Turku closes at noon on Fridays", "Use tabs in the generator of the reports"
 
 
-class Team:
-    """Two people with a memory on a server, and what anybody gets who clones it whole."""
+class Served:
+    """A memory on a server, two machines that have it, and what anybody gets who clones it whole."""
 
     def __init__(self, machines: list[Machine], address: str, folder: Path, environ: dict[str, str]) -> None:
         self.ada, self.ben = machines
@@ -55,7 +52,7 @@ _SLOW = (pytest.mark.slow, pytest.mark.timeout(600))  # each call of git-remote-
 @pytest.fixture(params=["path", *(pytest.param(kind, marks=_SLOW) for kind in KINDS[1:])])
 def team(  # noqa: PLR0917
     request, home, environ, tmp_path_factory, machine: Callable[..., Machine], remote: Path
-) -> Iterator[Team]:
+) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
     with serve(request.param, folder, remote, home, environ) as address:
         machines = []
@@ -64,26 +61,20 @@ def team(  # noqa: PLR0917
             one.git("config", "user.name", name.title())
             one.git("config", "user.email", f"{name}@example.org")
             machines.append(Machine(one.root, name, one.context))
-        yield Team(machines, address, folder, environ)
-
-
-def _say(one: Machine, text: str, session: str) -> None:
-    moment = one.clock()
-    identifier = make_id(int(moment.timestamp() * 1000), text.encode().ljust(16)[:16])
-    save(one.store, Save(identifier, moment, text, MemoryType.DECISION, session=session))
+        yield Served(machines, address, folder, environ)
 
 
 def _sync(one: Machine) -> None:
     sync_remote(one.store, find_remote(one.store, None), Options(chance=UNHURRIED), asks=False)
 
 
-def _share(team: Team, lines: int = 20) -> None:
+def _share(team: Served, lines: int = 20) -> None:
     """Both say something, with a transcript of so many lines, and hold both."""
     dice = random.Random(1)
     for one, text in ((team.ada, SAID), (team.ben, KEPT)):
         one.configure(f"{LISTED}sync:\n  transcripts: true\n")
         _sync(one)
-        _say(one, text, f"the-session-of-{one.name}")
+        one.save(text, MemoryType.DECISION, session=f"the-session-of-{one.name}")
         said = (" ".join(f"{dice.choice('ab')}{dice.randrange(10**4)}" for _ in range(100)) for _ in range(lines))
         put(one.store, f"the-session-of-{one.name}", AT, [f'{{"text": "{line}"}}' for line in (text, *said)])
         _sync(one)

@@ -13,8 +13,9 @@ from gitmem.tell.known_errors import UNKNOWN, counts, experience, own_counts
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.usage_log import ALPHA, BEGINS, Count, with_told
 from tests.conftest import RunsGit
-from tests.history.test_authors import Team, team
+from tests.history.test_authors import team
 from tests.history.test_records import START
+from tests.world import World
 
 __all__ = ["team"]
 ERROR = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
@@ -41,8 +42,8 @@ def committed(git: RunsGit, store: Store, name: str, *cases: Case) -> None:
     git(Path(store.root), "commit", "-qm", message, f"--author={name}")
 
 
-def test_each_part_is_of_who_committed_it(team: Team):
-    ada, ben = team.of("Ada"), team.of("Ben")
+def test_each_part_is_of_who_committed_it(team: World):
+    ada, ben = team.by("Ada").store, team.by("Ben").store
     first, second = learned(ada, "s-1", "uv sync"), learned(ben, "s-2", "pip install pyyaml")
     [pattern] = known_patterns(ada)
     mine, other = experience(ada, pattern)
@@ -52,8 +53,8 @@ def test_each_part_is_of_who_committed_it(team: Team):
 
 
 @pytest.mark.parametrize("name", ["Mallory <m@example.com>", "gitmem <gitmem@localhost>"])
-def test_claims_about_the_user_s_own_exchanges_are_of_who_makes_them(team: Team, bare_git, name: str):
-    ada = team.of("Ada")
+def test_claims_about_the_user_s_own_exchanges_are_of_who_makes_them(team: World, bare_git, name: str):
+    ada = team.by("Ada").store
     own = learned(ada, "s-1", "uv sync")
     committed(bare_git, ada, name, *worked("./fix", own, "x1111111111", "x2222222222"))
     committed(bare_git, ada, name, *worked("uv sync", "x3333333333"))
@@ -68,16 +69,16 @@ def test_claims_about_the_user_s_own_exchanges_are_of_who_makes_them(team: Team,
     assert [(one.text, len(one.worked)) for one in mine.part.solutions] == [("`uv sync`", 2)]
 
 
-def test_what_nobody_committed_is_of_nobody_known(team: Team):
-    ada = team.of("Ada")
+def test_what_nobody_committed_is_of_nobody_known(team: World):
+    ada = team.by("Ada").store
     learned(ada, "s-1", "uv sync")
     [pattern] = known_patterns(ada)
     forged = pattern._replace(cases=(*pattern.cases, *worked("./fix", *pattern.seen)))
     assert [one.author for one in experience(ada, forged)] == ["", UNKNOWN]
 
 
-def test_what_others_count_rates_no_memory_down(team: Team, bare_git):
-    ada = team.of("Ada")
+def test_what_others_count_rates_no_memory_down(team: World, bare_git):
+    ada = team.by("Ada").store
     judge(ada, "b-mine", helped=True)
     [own] = own_counts(ada)
     assert counts(ada)["b-mine"].usefulness > BEGINS
@@ -92,8 +93,8 @@ def test_what_others_count_rates_no_memory_down(team: Team, bare_git):
     assert own_counts(ada) == []
 
 
-def test_a_merge_of_others_takes_no_count_away(team: Team, bare_git):
-    ada, ben = team.of("Ada", "laptop"), team.of("Ben", "desk")
+def test_a_merge_of_others_takes_no_count_away(team: World, bare_git):
+    ada, ben = team.by("Ada", "laptop").store, team.by("Ben", "desk").store
     root = Path(ada.root)
     base = ada.tip
     mine = judge(ada, "b-mine", helped=True)

@@ -4,65 +4,43 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from gitmem.config.read import rules
 from gitmem.platform.machine import Context, now
-from tests.command_line import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, accept
+from tests.world import World
 
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links")
 
 
-@dataclass
-class User:
-    """Somebody with a home of their own and a project, who calls gitmem at a terminal or in a script."""
+class User(World):
+    """A world of somebody with a home of their own."""
 
-    home: Path
-    project: Path
-    more: dict[str, str] = field(default_factory=dict)
+    def __init__(self, home: Path, project: str = "work") -> None:
+        self.home = home
+        names = dict.fromkeys(("HOME", "USERPROFILE"), str(home))
+        config = dict.fromkeys(("XDG_CONFIG_HOME", "APPDATA"), str(home / ".config"))
+        (home / project).mkdir(parents=True)
+        super().__init__(home / project / ".gitmem", Context({**os.environ, **names, **config}, str(home), "box", now))
 
-    @property
-    def store(self) -> Path:
-        return self.project / ".gitmem"
+    def reopen(self) -> None:
+        """Open nothing: the store is made by a command, and only commands read it."""
 
-    @property
-    def own(self) -> Path:
-        """The file of their own settings."""
-        return self.home / ".config" / "gitmem" / "config.yaml"
-
-    def run(self, *args: str, answer: str | None = None) -> Ran:
-        names = ("HOME", "USERPROFILE")
-        config = str(self.home / ".config")
-        environ = {**os.environ, **dict.fromkeys(names, str(self.home)), "XDG_CONFIG_HOME": config, "APPDATA": config}
-        code, out, err = Runner(self.project, {**environ, **self.more})(*args, answer=answer)
-        return Ran(code, out.encode(), err)
-
-    def gitmem(self, *args: str, answer: str | None = None) -> Ran:
-        ran = self.run(*args, answer=answer)
-        assert ran.code == 0, ran
-        return ran
-
-    def configure(self, text: str) -> None:
+    def set_by_hand(self, text: str) -> None:
         """Edit the store's settings by hand, and keep that."""
-        (self.store / "config.yaml").write_text(text)
-        self.gitmem("check")
+        self.write("config.yaml", text)
+        self.run("check")
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> tuple[User, User]:
     """Give the user under attack, and who can push to the remote of their memory."""
-    made = []
-    for name in ("victim", "other"):
-        user = User(tmp_path / name, tmp_path / name / "work")
-        user.project.mkdir(parents=True)
-        made.append(user)
-    return made[0], made[1]
+    return User(tmp_path / "victim"), User(tmp_path / "other")
 
 
 @pytest.fixture
@@ -77,15 +55,15 @@ def shared(people: tuple[User, User], remote: str, tmp_path: Path, folder_copies
     victim, other = people
 
     def make() -> None:
-        victim.gitmem("init")
-        victim.gitmem("save", "the first memory")
-        victim.gitmem("remote", "add", remote)
-        victim.gitmem("sync")
-        other.gitmem("clone", remote)
+        victim.run("init")
+        victim.run("save", "the first memory")
+        victim.run("remote", "add", remote)
+        victim.run("sync")
+        other.run("clone", remote)
 
     folder_copies("people who share a memory", tmp_path, ("remote.git", "victim", "other"), make)
     for user in people:
-        accept(user.project, Context(os.environ, str(user.home), "box", now))
+        accept(user.project, user.context)
     return victim, other
 
 
@@ -95,41 +73,38 @@ def attacked(shared: tuple[User, User]) -> Callable[[str], User]:
 
     def attack(text: str) -> User:
         victim, other = shared
-        other.configure(text)
-        other.gitmem("sync")
-        victim.gitmem("sync")
-        assert (victim.store / "config.yaml").read_text() == text
+        other.set_by_hand(text)
+        other.run("sync")
+        victim.run("sync")
+        assert (victim.root / "config.yaml").read_text() == text
         return victim
 
     return attack
 
 
 def in_force(user: User, *keys: str) -> list[object]:
-    found = {item["key"]: item["value"] for item in user.gitmem("config", "--json").json}
+    found = {item["key"]: item["value"] for item in user.run("config", "--json").json}
     return [found[key] for key in keys]
 
 
 def test_the_user_s_store_names_no_server_and_no_key(people, remote, provider, bare_git):
     victim, other = people
-    victim.gitmem("init")
-    victim.gitmem("save", "the project's own words")
-    victim.gitmem("init", "--user")
-    victim.gitmem("--user", "remote", "add", remote)
-    victim.gitmem("--user", "sync")
+    victim.run("init")
+    victim.run("save", "the project's own words")
+    victim.run("init", "--user")
+    victim.run("--user", "remote", "add", remote)
+    victim.run("--user", "sync")
     bare_git(other.home, "clone", "--quiet", "--branch", "gitmem", remote, "evil")
     lines = ["provider: openai", f"base_url: {provider.url}/v1", "model: m", "api_key_env: AWS_SECRET_ACCESS_KEY"]
     (other.home / "evil" / "config.yaml").write_text("embedding:\n" + "".join(f"  {line}\n" for line in lines))
     bare_git(other.home / "evil", "commit", "--quiet", "-am", "settings")
     bare_git(other.home / "evil", "push", "--quiet", "origin", "HEAD:gitmem")
-    victim.gitmem("--user", "sync")
+    victim.run("--user", "sync")
     assert "provider: openai" in (victim.home / ".gitmem" / "config.yaml").read_text()
-    victim.more = {"AWS_SECRET_ACCESS_KEY": "the-victims-key"}
-    del os.environ["GITMEM_EMBEDDING_PROVIDER"]
-    try:
-        victim.run("reindex")
-        victim.run("--user", "reindex")
-    finally:
-        os.environ["GITMEM_EMBEDDING_PROVIDER"] = "none"
+    victim.context.environ["AWS_SECRET_ACCESS_KEY"] = "the-victims-key"
+    del victim.context.environ["GITMEM_EMBEDDING_PROVIDER"]
+    victim.ran("reindex")
+    victim.ran("--user", "reindex")
     assert provider.asked == []
     assert in_force(victim, "embedding.provider", "embedding.base_url", "embedding.api_key_env") == ["local", "", ""]
 
@@ -137,9 +112,9 @@ def test_the_user_s_store_names_no_server_and_no_key(people, remote, provider, b
 @pytest.mark.slow
 def test_a_project_does_not_switch_redaction_off(attacked, bare_git):
     victim = attacked('redaction:\n  allow: ["*"]\n')
-    victim.gitmem("save", f"the token is {TOKEN}")
-    assert TOKEN not in (victim.store / "memory.md").read_text()
-    assert TOKEN not in bare_git(victim.store, "log", "-p", "--all")
+    victim.run("save", f"the token is {TOKEN}")
+    assert TOKEN not in (victim.root / "memory.md").read_text()
+    assert TOKEN not in bare_git(victim.root, "log", "-p", "--all")
 
 
 EVIL = """\
@@ -172,10 +147,10 @@ remote: {trust: signed}
 
 def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     victim = attacked(EVIL)
-    items = victim.gitmem("config", "--json").json
+    items = victim.run("config", "--json").json
     assert {item["origin"] for item in items} == {"default"}
     asked = {item["key"]: item["untrusted"]["value"] for item in items if item["untrusted"]}
-    told = " ".join(finding["message"] for finding in victim.gitmem("status", "--json").json["attention"])
+    told = " ".join(finding["message"] for finding in victim.run("status", "--json").json["attention"])
     assert set(asked) == set(rules())
     assert f"{len(asked)} settings of the store not trusted" in told
 
@@ -183,7 +158,7 @@ def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
 @pytest.mark.slow
 def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     victim = attacked("sync:\n  auto: interval\n  transcripts: true\n")
-    ran = victim.gitmem("config", "trust", "sync.auto", answer="y\n")
+    ran = victim.run("config", "trust", "sync.auto", answer="y\n")
     assert "sync.auto: interval  (now session)" in ran.err
     assert "sync.transcripts" not in ran.err
     assert ran.out == "You trust 1 setting now.\n"
@@ -192,10 +167,9 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     assert in_force(victim, "sync.auto") == ["session"]
     attacked("sync:\n  auto: interval\n")
     assert in_force(victim, "sync.auto") == ["interval"], "which they agreed to"
-    elsewhere = User(victim.home, tmp_path / "victim" / "elsewhere")
-    elsewhere.project.mkdir()
-    elsewhere.gitmem("init")
-    elsewhere.configure("sync:\n  auto: interval\n")
+    elsewhere = User(victim.home, "elsewhere")
+    elsewhere.run("init")
+    elsewhere.set_by_hand("sync:\n  auto: interval\n")
     assert in_force(elsewhere, "sync.auto") == ["session"]
 
 
@@ -220,9 +194,9 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
 @pytest.mark.few(1)
 def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked, text):
     victim = attacked(text)
-    victim.gitmem("save", "saved all the same")
-    assert "saved all the same" in (victim.store / "memory.md").read_text()
-    status = victim.gitmem("status")
+    victim.run("save", "saved all the same")
+    assert "saved all the same" in (victim.root / "memory.md").read_text()
+    status = victim.run("status")
     assert "Some settings are invalid and not used." in status.out
     assert len(status.out) < 10_000
 
@@ -230,32 +204,33 @@ def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked, text):
 @posix
 def test_a_link_in_a_tree_is_not_read_as_settings(people, tmp_path):
     victim = people[0]
-    victim.gitmem("init")
+    victim.run("init")
     secret = tmp_path / "secret.yaml"
     secret.write_text("lock:\n  kind: swordfish\n")
-    (victim.store / "config.yaml").unlink()
-    (victim.store / "config.yaml").symlink_to(secret)
-    assert "swordfish" not in victim.gitmem("config").err
-    assert "swordfish" not in victim.gitmem("status").out
+    (victim.root / "config.yaml").unlink()
+    (victim.root / "config.yaml").symlink_to(secret)
+    assert "swordfish" not in victim.run("config").err
+    assert "swordfish" not in victim.run("status").out
 
 
 @posix
 @pytest.mark.parametrize("name", ["config.yaml", "."])
 def test_own_settings_that_lead_into_a_store_are_not_used(people, name):
     victim = people[0]
-    victim.gitmem("init")
-    inside = victim.store / "knowledge"
+    victim.run("init")
+    inside = victim.root / "knowledge"
     inside.mkdir()
     (inside / "config.yaml").write_text("sync:\n  transcripts: true\n")
-    (inside / "trust.json").write_text(json.dumps({"v": 1, "stores": {str(victim.store): {"sync.auto": "off"}}}))
-    (victim.store / "config.yaml").write_text("sync:\n  auto: 'off'\n")
-    victim.own.parent.parent.mkdir()
+    (inside / "trust.json").write_text(json.dumps({"v": 1, "stores": {str(victim.root): {"sync.auto": "off"}}}))
+    (victim.root / "config.yaml").write_text("sync:\n  auto: 'off'\n")
+    own = victim.home / ".config" / "gitmem"
+    own.parent.mkdir()
     if name == ".":
-        victim.own.parent.symlink_to(inside)
+        own.symlink_to(inside)
     else:
-        victim.own.parent.mkdir()
-        victim.own.symlink_to(inside / "config.yaml")
-        (victim.own.parent / "trust.json").symlink_to(inside / "trust.json")
+        own.mkdir()
+        (own / "config.yaml").symlink_to(inside / "config.yaml")
+        (own / "trust.json").symlink_to(inside / "trust.json")
     assert in_force(victim, "sync.transcripts", "sync.auto") == [False, "session"]
-    assert "leads into a store" in victim.gitmem("status").out
-    assert victim.run("config", "--user", "sync.auto", "off").code == 8
+    assert "leads into a store" in victim.run("status").out
+    assert victim.ran("config", "--user", "sync.auto", "off").code == 8

@@ -36,7 +36,7 @@ WORDS = "Compute the total of a cart", "Mail a confirmation of each order", "항
 
 
 class Coder:
-    """Records turns of three agents' transcripts at set times, does their edits, and commits."""
+    """Writes transcripts of Claude Code and Codex at set times into a `World`, does their edits, and commits them."""
 
     def __init__(self, world: World, folder: Path) -> None:
         self.world, self.folder, self.now = world, folder, BEGAN
