@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import accumulate
 
 from gitmem.llm.protocol import Question, Size
 from gitmem.model.command import only_reads
@@ -30,6 +31,7 @@ CUT = "[…]"  # stands for the middle of a text that is left out
 FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
 RAN = "RAN"  # begins the part of a tool with the last commands that worked and did more than read
 CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
+_STOPPED, _ENDS = "INTERRUPTED by USER", "ENDS HERE, before an answer"  # parts of a tool, the second of a cut record
 LASTS = "yes"  # of a fact: more than the task at hand depends on it
 KINDS = {
     "decision": FactKind.DECISION,
@@ -105,7 +107,7 @@ _ASKED: dict[str, object] = {
         forbids=_TEXTS,
     ),
     "mends": _list_of(error=_TEXT, cause=_TEXT, mend=_TEXT, **_QUOTED),
-    "requests": _list_of(request={"type": "integer"}, sentence=_TEXT, state=_one_of(State), topic=_TEXT),
+    "requests": _list_of(request={"type": "integer"}, state=_one_of(State), sentence=_TEXT, topic=_TEXT),
 }
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -183,19 +185,22 @@ def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
 
 def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
     for number, turn in enumerate(turns, 1):
-        said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
+        tools = [*_failed(turn)]
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
         tools += [*_ran(turn)]
         tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
-        tools += ["INTERRUPTED by USER"] if turn.stopped else []
+        tools += [_STOPPED if turn.stopped else _ENDS] if turn.interrupted else []
+        # What an agent said last is its answer, unless it was on its way to a tool call.
+        said = [text for text in turn.said if turn.interrupted or text != turn.answer]
+        answer = "" if turn.answer in said else turn.answer
         folder = f"{turn.cwd}/" if turn.cwd else ""
         prompt = human_text(turn.prompt)
         parts = [
             SaidPart(number, USER, _clipped(prompt, length), own_statements(prompt)),
             *(SaidPart(number, USER, _clipped(render_words(words), length), _stated(words)) for words in turn.words),
-            *(SaidPart(number, AGENT, _clipped(text, min(length, _MID))) for text in said),
+            *(SaidPart(number, AGENT, _clipped(human_text(text), min(length, _MID))) for text in said),
             *(SaidPart(number, TOOL, text.replace(folder, "") if folder else text) for text in tools),
-            SaidPart(number, AGENT, _clipped(human_text(turn.answer), length)),
+            SaidPart(number, AGENT, _clipped(human_text(answer), length)),
         ]
         yield from (part for part in parts if part.text.strip())
 
@@ -249,13 +254,8 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
         key=lambda fact: (fact.id in waits, fact.kind is FactKind.ISSUE, scores[fact.id], fact.when, fact.id),
         reverse=True,
     )
-    room = _KNOWN_BYTES
-    chosen = []
-    for fact in ranked:
-        room -= len(fact.description.encode("utf-8", "replace")) + _LINE_START
-        if room < 0:
-            break
-        chosen.append(fact)
+    sizes = accumulate(len(fact.description.encode("utf-8", "replace")) + _LINE_START for fact in ranked)
+    chosen = [fact for fact, size in zip(ranked, sizes, strict=True) if size <= _KNOWN_BYTES]
     ids = {fact.id for fact in chosen}
     pairs = tuple(pair for pair in pairs if ids.issuperset(fact.id for fact in pair))
     shared = (

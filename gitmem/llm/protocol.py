@@ -122,7 +122,7 @@ WITHOUT_MODEL = (
     "only sentences that begin with 'Decision:', 'Rule:', 'Remember:', 'From now on', 'Always' or 'Never' "
     "(결정:, 규칙:, 기억해:, 앞으로) become facts"
 )
-JUDGED_TOKENS = 6_500  # the mean of the questions about 11 recordings, 5,200, and of the answers of bench/judgement.py
+JUDGED_TOKENS = 6_500  # more than 11 recordings took on average with their answers: 6,300, by bench/judgement.py
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope
 MOST_TOKENS = 1_000_000_000  # that a provider can say an answer took

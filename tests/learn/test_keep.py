@@ -41,7 +41,7 @@ def answered(bench, session):
 @pytest.mark.parametrize(
     "name, told",
     [
-        ("calc-2-power", ("12 significant digits", "calc prints results with %.15g.")),
+        ("calc-2-power", ("twelve significant digits", "calc prints results with %.15g.")),
         ("site-2-tags", ("up to 120 characters", "Lines in build.py stay under 100")),
         ("shop-2-report", ("openpyxl 하나만", "재고 CLI는 파이썬 표준 라이브러리만 쓴다.")),
     ],

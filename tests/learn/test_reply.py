@@ -480,7 +480,8 @@ def turn(number: int, prompt: str, answer: str = "Done.", **more: object) -> Tur
 
 def test_the_record_tells_what_failed_and_what_fixed_it():
     failure = Failure(AT, "Bash", "t", "make", "error: no rule", fixed_by="make", meanwhile="change `/p/Makefile`")
-    done = {"said": ("Let me look.",), "cwd": "/p", "files": ("/p/a.c",), "runs": (Run("make", "", failed=False),)}
+    runs = (Run("make", "", failed=False),)
+    done = {"said": ("Let me look.", "Done."), "cwd": "/p", "files": ("/p/a.c",), "runs": runs}
     stopped = turn(2, "Go on", "", interrupted=True, stopped=True)
     (window,) = windows_of([turn(1, "Build it", failures=(failure,), **done), stopped])
     assert [str(part) for part in window] == [
@@ -630,3 +631,5 @@ def test_a_refusal_with_a_hint_and_the_end_of_a_transcript_within_a_tool_call_ar
     parts = [str(part) for part in window]
     assert any("Look at the last commit only" in part for part in parts)
     assert ("[1] TOOL: INTERRUPTED by USER" in parts) is is_told
+    assert ("[1] TOOL: ENDS HERE, before an answer" in parts) is not is_told
+    assert parts.count("[1] AGENT: The subject has a colon.") == 1
