@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from gitmem.archive.extractive import summarise  # noqa: E402
 from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
-from gitmem.learn.extract import find_facts  # noqa: E402
+from gitmem.learn.statements import find_facts  # noqa: E402
 from gitmem.model.rotation import Limits, plan_rotation  # noqa: E402
 from gitmem.model.turns import Turn  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402

@@ -19,8 +19,15 @@ from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
 from gitmem.document.message import Op, Trailer, op_message, session_message
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
-from gitmem.learn.extract import FoundFact, facts_of_prompt, find_facts, is_saved, repeated, saved_in
-from gitmem.learn.statements import as_statement
+from gitmem.learn.statements import (
+    FoundFact,
+    as_statement,
+    facts_of_prompt,
+    find_facts,
+    is_saved,
+    repeated,
+    saved_in,
+)
 from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.similarity import is_same_fact

@@ -15,12 +15,11 @@ from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.learn.evidence import folded
-from gitmem.learn.extract import files_named, repeated
 from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
-from gitmem.learn.statements import as_written
+from gitmem.learn.statements import as_written, files_named, repeated
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences

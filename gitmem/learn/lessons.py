@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitmem.document.ids import BUGS, id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.learn.extract import find_facts
 from gitmem.learn.facts import learn_findings
+from gitmem.learn.statements import find_facts
 from gitmem.model.error import ErrorSignature, is_telling, likeness
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import FactKind

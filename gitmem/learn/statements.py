@@ -1,43 +1,48 @@
-"""What a user states for good, by words that say so and by nothing else: the learner where no model is asked. Pure.
+"""What lasts of a session where no model is asked: what the user says explicitly, and what was saved. Pure.
 
-A clause counts if it has one of the few phrases of `gitmem/data/LANGUAGE/cues.tsv` ("from now on", "Decision:",
-"never" at the head of an order) and none that takes it back: a question, a report of others, "for now". Nothing is
-inferred from choices, moods or tenses. Only the user's own words state something: quotations, code, what programs
-printed, diffs, chats, documents and texts to be translated do not. A wrong rule is worse than a missing one.
+A clause of the user counts if it has one of the few phrases of `gitmem/data/LANGUAGE/cues.tsv` ("from now on",
+"Decision:", "never" at the head of an order) and none that takes it back: a question, a report of others, "for now".
+Nothing is inferred from choices, moods or tenses. Only the user's own words state something: quotations, code, what
+programs printed, diffs, chats, documents and texts to be translated do not. A wrong rule is worse than a missing one.
+
+Sentences of the agent are no facts: what it decides it saves itself, and its words replace those that the user's words
+make in the same turn.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from gitmem.model.fact import FactKind
-from gitmem.model.words import own_statements
+from gitmem.document.ids import is_timed, milliseconds_of
+from gitmem.model.entries import relative_files
+from gitmem.model.fact import Fact, FactKind
+from gitmem.model.similarity import SAID, repeats
+from gitmem.model.turns import Turn, is_restated
+from gitmem.model.words import human_text, own_statements, states
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
-from gitmem.text.words import keywords, languages, matcher, phrases
+from gitmem.text.words import languages, matcher, phrases
 from gitmem.values import Value
 
-_KINDS = {
+_LABELS = {
     "decision": FactKind.DECISION,
     "preference": FactKind.PREFERENCE,
     "rule": FactKind.RULE,
     "knowledge": FactKind.CORE_LOGIC,
-    "lasts": FactKind.RULE,
-    "opens": FactKind.RULE,
-}
+}  # kinds of phrases that are no part of the statement
+_LASTING = ("lasts", "opens", "forbids")  # kinds of phrases that make a rule of an order
+# How an order ends behind them, in a language that marks it there.
+_ENDS = {"lasts": ("ending", "forbidding", "plain"), "opens": ("ending", "forbidding"), "forbids": ("forbidding",)}
+_NOTHING = "(?!)"  # pattern of a kind without rows
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
-_LABELS = ("decision", "preference", "rule", "knowledge")  # kinds whose phrase is no part of the statement
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
 _QUESTION_AND_ANSWER = 2  # lines; a question behind more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
-_LEAD = re.compile(
-    r"(?:[^\s,.:;]{1,8} ){0,2}[^\s,.:;]{1,8}(?<![은는이가]), "
-)  # a few short words before a label: "alright then, "
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|[\u201c\u300c\u2018][^\u201d\u300d\u2019\n]{1,300}[\u201d\u300d\u2019]"
@@ -49,20 +54,24 @@ _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatD
 # A line from which on a message is not the user's own: a heading, a diff, what a program or a chat wrote, the head of a
 # mail. What `own_statements` takes for printed is gone by then.
 _FOREIGN = re.compile(
-    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-  \S|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)|\[?[0-9]{1,2}:[0-9]{2}"
-    r"|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}|@?[A-Z][a-z]{1,20}: )"
+    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-(?:\S|  \S)|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
+    r"|\[?[0-9]{1,2}:[0-9]{2}|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}"
+    r"|@?[A-Z][a-z]{1,20}: )"
 )
-# A first line that points to what follows: somebody else's text.
+# A line that points to what follows: somebody else's text.
 _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
     r"|^이 |[:\u2193\u2b07\U0001f447]\s*$"
 )
-_ENDS_AT_TEXT = (":", "\u2193", "\u2b07", "\U0001f447")
-_BEFORE_COLON = re.compile(r"(\S+(?: \S+){1,30}?): +(?=\S)")
+# Where a text may begin within a line: behind ">>>", a colon, before a capital as in "the slogan Never …".
+_TEXT_BEGINS = re.compile(r">>>|: +(?=\S)|(?<=[^\W\d_A-Z]) (?=[A-Z])")
 # What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing".
 _TELLS = re.compile(r"[^\s\w,]|\s+\w+(?:[^s]s|ed|ing)\b")
 _IS_SENTENCE = re.compile(r"(?<!\.)[.!\u3002\uff01]\s*$")
-_CAPITAL_WITHIN = re.compile(r"(?<=[^\W\d_A-Z] )(?=[A-Z])")
+_BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
+_COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
+_AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
+_MAX_FILES = 12
 
 
 class Statement(Value):
@@ -72,92 +81,116 @@ class Statement(Value):
     text: str
 
 
+class FoundFact(Value):
+    """A fact found in a session, with its `scope`; `source` is its turn's entry."""
+
+    kind: FactKind
+    text: str
+    confidence: float
+    at: datetime
+    source: str
+    files: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+
+
+def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[FoundFact]:
+    """Return the facts that the user states in a session, in order, each once.
+
+    `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
+    (`turns.content_lines`), which it reads at every start.
+    """
+    facts: dict[tuple[FactKind, str], FoundFact] = {}
+    for turn in turns:
+        files = relative_files(turn.files, (*roots, turn.cwd))
+        for finding in facts_of_prompt(turn, files):
+            if not is_restated(finding.text, boot_lines):
+                facts.setdefault((finding.kind, finding.text.casefold()), finding)
+    return list(facts.values())
+
+
+def facts_of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[FoundFact]:
+    """Yield the facts that the user states in a turn: in its prompt, and wherever else they spoke."""
+    spoken = (human_text(turn.prompt), *(words.text for words in turn.words if states(words)))
+    for said in (said for text in spoken for said in statements_of(text)):
+        text, scope = as_statement(said.text), (turn.scope,) if turn.scope else ()
+        yield FoundFact(said.kind, text, SAID, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
+
+
+def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the project's files among those of a session that a text names."""
+    inside = [file for file in files if not file.startswith(("/", "~", "../")) and file[1:2] != ":"]
+    return tuple(file for file in inside if file.rpartition("/")[2] in text)[:_MAX_FILES]
+
+
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
     own, found = own_words(own_statements(unicodedata.normalize("NFC", prompt))), list[Statement]()
     said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
     for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
-        if _REDACTED in clause:
-            stated = None
-            continue
         if stated and _is_reason(clause) and len(stated.text) + len(clause) < _LONGEST:
             found[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
             continue
-        stated = _stated(clause) or _stated_of_topic(clause) or _stated_with_reason(clause)
+        stated = _stated(clause)
         found += [stated] if stated else []
     return found
 
 
-def _is_reason(clause: str) -> bool:
-    """Return whether a clause gives the reason of the statement before it: "Because the reports need it."."""
-    return phrases("reason").search(_masked(clause).strip(" .!…")) is not None
-
-
 def own_words(prompt: str) -> str:
-    """Return the part of a prompt that is plainly the user's own, "" for a message about somebody else's text."""
-    if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
-        return ""
-    lines = prompt.split("\n")
-    end = next((at for at, line in enumerate(lines) if _FOREIGN.match(line) and not _label(line)), len(lines))
-    if end < len(lines) and lines[end].startswith("+"):  # of a diff, whose lines before it were removed
-        end -= len(list(takewhile(lambda line: line.startswith("-"), reversed(lines[:end]))))
-    asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # what stands before it
-    if asks_about or any(phrases("task").search(line.strip()) for line in lines):
-        return ""
-    own = [*map(_without_text, lines[:end])]
-    gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
-    points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
-    if points and own[0].rstrip().endswith(_ENDS_AT_TEXT):
-        return own[0]
-    if own and (task := _task_before_text(own[0])):
-        return task
-    # Behind a line break the user goes on after a sentence; after a heading, a question or a hint stands a text to be
-    # worked on.
-    if gap > 1 and not _goes_on(own[0]) and not _is_order_before_label(own[0], own[1]):
-        return own[0]
-    behind = next((line for line in own[gap:] if line.strip()), "")
-    goes_on = gap and (_is_sentence(own[gap - 1]) or _is_order_before_label(own[gap - 1], behind))
-    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not goes_on)
-    return "\n".join(own[:gap] if is_paste else own)
+    """Return the part of a prompt that is plainly the user's own, "" for a message about somebody else's text.
 
-
-def _goes_on(line: str) -> bool:
-    """Return whether a line is a whole sentence, a statement or an item of a list, behind which its writer goes on."""
-    states = any(phrases(kind).search(line) for kind in ("lasts", "opens"))
-    return bool(states or _label(line) or _is_sentence(line) or line.startswith(("- ", "* ")))
-
-
-def _is_sentence(line: str) -> bool:
-    """Return whether a line ends in a full stop, or as an order in a language that marks it there."""
-    return bool(_IS_SENTENCE.search(line) or phrases("ending").search(line))
-
-
-def _is_order_before_label(line: str, behind: str) -> bool:
-    """Return whether a line orders work, and names no text, and the one behind it begins with a label of a statement.
-
-    "Add a login page" may do without a full stop: whoever pastes a text below it has it worked on, and says so.
+    It ends where another's line begins, and where a line follows one that is no whole sentence: behind a heading, a
+    question or a hint stands a text to be worked on.
     """
-    order = matcher("tasks.tsv", "orders").match(line.strip())
-    return order is not None and not line.rstrip().endswith((":", "?")) and not _POINTS.search(line) and _label(behind)
-
-
-def _task_before_text(line: str) -> str:
-    """Return the words before a colon behind which a text begins that would state something, or ''."""
-    match = _BEFORE_COLON.match(line)
-    if match is None or _label(line):
+    lines = prompt.split("\n")
+    asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # what stands before it
+    is_about_text = asks_about or any(phrases("task").search(line.strip()) for line in lines)
+    if len(prompt) > _OWN_WORDS or prompt.startswith("/") or is_about_text:
         return ""
-    states = [phrases(kind) for kind in ("lasts", "opens")]
-    follows = any(cue.match(line[match.end() :]) for cue in states)
-    return match[1] if follows and not any(cue.search(match[1]) for cue in states) else ""
+    own, before = list[str](), ""
+    for line in lines:
+        is_foreign = _FOREIGN.match(line) and not _label(line)
+        if line.strip() and (is_foreign or (before and not _goes_on(before, line))):
+            break
+        own.append(_without_text(line))
+        if own[-1] != line:
+            break
+        before = line.strip() or before
+    return "\n".join(own)
+
+
+def _goes_on(line: str, behind: str) -> bool:
+    """Return whether the user goes on behind a line: it is a statement, or a whole sentence that points to no text.
+
+    "Add a login page" may do without a full stop where the next line begins with a label: whoever pastes a text below
+    it has it worked on, and says so.
+    """
+    if _label(line):
+        return True
+    if _POINTS.search(line):
+        return False
+    is_order = matcher("tasks.tsv", "orders").match(line) is not None and not line.endswith(_ASKS)
+    is_whole = _IS_SENTENCE.search(line) is not None or _has("lasts ending forbidding", line) or _begins(line)
+    return is_whole or line.startswith(("- ", "* ")) or (is_order and _label(behind))
 
 
 def _without_text(line: str) -> str:
-    """Return a line up to a text in it: behind ">>>", or a statement with a capital, as in "the slogan Never …"."""
-    states = [phrases(kind) for kind in ("lasts", "opens")]
-    line = line.partition(">>>")[0]
-    begins = (place.start() for place in _CAPITAL_WITHIN.finditer(line))
-    return line[: next((at for at in begins if any(cue.match(line[at:]) for cue in states)), len(line))]
+    """Return a line up to a text in it that would state something: "Make this polite: Never be late."."""
+    is_own = _label(line) or _begins(line)
+    for place in _TEXT_BEGINS.finditer(line):
+        is_text = _begins(line[place.end() :]) and not (is_own or _has("lasts", line[: place.start()]))
+        if place[0] == ">>>" or is_text:
+            return line[: place.start()]
+    return line
+
+
+def _begins(text: str) -> bool:
+    """Return whether a text begins as a statement without a label does."""
+    return any(phrases(kind).match(text) for kind in _LASTING)
+
+
+def _has(kinds: str, text: str) -> bool:
+    return any(phrases(kind).search(text) for kind in kinds.split())
 
 
 def _label(line: str) -> bool:
@@ -180,80 +213,72 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield from (sentence[start:end].strip(" ;\u2013\u2014") for start, end in zip([0, *ends], ends, strict=False))
 
 
-def _stated_of_topic(clause: str) -> Statement | None:
-    """Return an order that names its topic before "always" or "never", where its language does: "시크릿은 절대 …"."""
-    clause = without_opening(clause)
-    topic = matcher("tasks.tsv", "topic").match(_masked(clause).rstrip(" .!…"))
-    order = clause[topic.end() :] if topic else ""
-    stated = _stated(order) if phrases("opens").match(order) else None
-    return stated and stated._replace(text=clause.strip(" ,.:"))
-
-
-def _stated_with_reason(clause: str) -> Statement | None:
-    """Return a statement whose reason stands behind a comma, where its language marks orders at their end."""
-    head, _, reason = clause.rpartition(", ")
-    if not head or not is_korean(head) or not _is_reason(reason) or _is_taken_back(_masked(reason), is_label=False):
-        return None
-    stated = _stated(head) or _stated_of_topic(head)
-    return stated and stated._replace(text=f"{stated.text}, {reason}")
-
-
-def _without_lead(clause: str) -> str:
-    """Return a clause without up to three short words before its label that have no topic: "well then, rule: …"."""
-    lead = _LEAD.match(clause)
-    if lead is None or any(keywords(lead[0])) or _is_taken_back(lead[0], is_label=False):
-        return clause
-    return clause[lead.end() :] if _label(clause[lead.end() :]) else clause
+def _is_reason(clause: str) -> bool:
+    """Return whether a clause gives the reason of the statement before it: "Because the reports need it."."""
+    return phrases("reason").search(_masked(clause).strip(" .!…")) is not None
 
 
 def _stated(clause: str) -> Statement | None:
     """Return a clause as a statement, None if it has no phrase that says that it lasts, or one that takes it back."""
-    whole, clause = clause, _without_lead(without_opening(clause))
-    # "Good decision: …" has no label; in Korean praise ends otherwise than what leads over.
-    is_praise = whole.removesuffix(clause).rstrip()[-1:].isalnum() and not is_korean(whole)
-    masked = _masked(clause)
-    bare = masked.strip(" .!…")
+    clause = without_opening(clause)
+    bare = _masked(clause).strip(" .!…")
+    if len(clause) > _LONGEST or _REDACTED in clause or _has("empty", bare):
+        return None
     for language in languages():
-        for name, kind in _KINDS.items():
+        for name in (*_LABELS, *_LASTING):
             cue = _cue(name, bare, language)
-            if cue is None or (name in ("lasts", "opens") and not _orders(bare, language, name)):
+            if cue is None or (name in _LASTING and not _orders(name, bare, cue, language)):
                 continue
-            if name in _LABELS and name != "knowledge" and is_praise:
-                return None
             rest = bare[: cue.start()] + bare[cue.end() :]
-            if name in ("lasts", "opens") and _reports(rest, language, is_open=name == "opens"):
-                return None
-            is_whole = len(_WORD.findall(rest)) >= _FEWEST_WORDS and len(clause) <= _LONGEST
-            if not is_whole or _is_taken_back(bare, is_label=cue[0].rstrip().endswith(":")):
+            has_colon = cue[0].rstrip().endswith((":", "\uff1a"))  # which alone says that the rest lasts
+            if len(_WORD.findall(rest)) < _FEWEST_WORDS or (_has("unless", bare) and not has_colon):
                 return None
             label = cue.end() if name in _LABELS else 0
-            return Statement(kind, clause[label:].strip(" ,.:"))
+            return Statement(_LABELS.get(name, FactKind.RULE), clause[label:].strip(" ,.:"))
     return None
 
 
-def _is_taken_back(clause: str, *, is_label: bool) -> bool:
-    """Return whether words of a clause say that it states nothing. A label alone says that it lasts."""
-    return any(phrases(kind).search(clause) for kind in (("empty",) if is_label else ("empty", "unless")))
+def _orders(name: str, clause: str, cue: re.Match[str], language: str) -> bool:
+    """Return whether a clause with "from now on" or "always" is an order.
+
+    A language that marks orders at the end of a sentence has rows of such ends; in others what stands behind the phrase
+    must not tell of something.
+    """
+    ends = phrases("ending", language)
+    if ends.pattern != _NOTHING:
+        head, _, reason = clause.rpartition(", ")
+        order = head if head and _is_reason(reason) else clause
+        return any(phrases(kind, language).search(order) for kind in _ENDS[name])
+    report, rest = phrases("report", language), clause[: cue.start()] + clause[cue.end() :]
+    is_told = name == "opens" and report.pattern != _NOTHING and _TELLS.match(rest)
+    return not (is_told or report.search(rest.lstrip(" ,")))
 
 
-def _orders(clause: str, language: str, name: str) -> bool:
-    """Return whether a clause ends as an order, in a language that marks it at the end of a sentence."""
-    ending = phrases("ending", language)
-    if ending.pattern == "(?!)":
-        return True
-    is_order = ending.search(clause) is not None
-    if name == "lasts" and phrases("plain", language).search(clause):
-        is_order = is_order or matcher("tasks.tsv", "subject").search(clause) is None
-    is_task = name == "opens" and phrases("once", language).search(clause)  # on what is always so
-    return is_order and not is_task and matcher("tasks.tsv", "describes").search(clause) is None
+def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
+    """Return the facts that the agent saved while a turn went on; a save that names no session is of the turn, too."""
+    if not (
+        any(_COMMAND.search(run.command) for run in turn.runs)
+        or any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
+    ):
+        return []
+    begin, end = ((at.timestamp() * 1000) for at in (turn.started - _AROUND, turn.ended + _AROUND))
+    return [
+        fact
+        for fact in facts
+        if is_saved(fact)
+        and fact.origin.get("session", turn.session) == turn.session
+        and any(is_timed(source) and begin <= milliseconds_of(source) <= end for source in fact.sources)
+    ]
 
 
-def _reports(rest: str, language: str, *, is_open: bool) -> bool:
-    """Return whether words behind "from now on" or "always" tell what happens, in a language that marks it there."""
-    report = phrases("report", language)
-    if report.pattern == "(?!)":
-        return False
-    return report.search(rest.lstrip(" ,")) is not None or (is_open and _TELLS.match(rest) is not None)
+def is_saved(fact: Fact) -> bool:
+    """Return whether an agent or a user saved a fact: it was not learned, nor mirrored from elsewhere."""
+    return bool(fact.origin.get("tool")) and "id" not in fact.origin
+
+
+def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
+    """Return the fact that a claim says again in its own words, None if it says something else."""
+    return next((fact for fact in saved if repeats(fact.description, text)), None)
 
 
 def without_opening(text: str) -> str:

@@ -125,7 +125,7 @@ def test_what_a_user_prefers_is_known_everywhere(world, own):
         "Never edit app/a.py by hand.",
         "Never log the access token.",
         "Preference: two spaces in `src/ui`.",
-        "항상 금요일 오전에만 배포한다.",
+        "항상 금요일 오전에만 배포하자.",
     ],
 )
 @pytest.mark.few(3)

@@ -5,7 +5,8 @@ import unicodedata
 import pytest
 
 from gitmem.learn.statements import own_words, statements_of
-from gitmem.text.words import languages, phrases, rows
+from gitmem.platform.machine import table
+from gitmem.text.words import files_of, languages, phrases, rows
 from tests.cues import EVERY, of_kind
 
 KINDS = {"decision": "decision", "preference": "preference", "knowledge": "core-logic"}  # all others make a rule
@@ -15,19 +16,19 @@ def texts(prompt: str) -> list[str]:
     return [said.text for said in statements_of(prompt)]
 
 
-@of_kind("decision preference rule knowledge lasts opens")
+@of_kind("decision preference rule knowledge lasts opens forbids")
 def test_a_statement_has_its_kind(language, row):
     assert [said.kind.value for said in statements_of(row.example)] == [KINDS.get(row.kind, "rule")]
     assert statements_of(row.counter) == []
 
 
-@of_kind("ending plain")
+@of_kind("ending forbidding plain")
 def test_an_order_is_known_by_its_end(language, row):
     assert len(statements_of(row.example)) == 1
     assert statements_of(row.counter) == []
 
 
-@of_kind("empty unless task once")
+@of_kind("empty unless task report")
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
     assert len(statements_of(row.counter)) == 1
@@ -48,30 +49,11 @@ def test_a_label_says_that_a_sentence_lasts_whatever_else_it_says(text):
 
 def test_the_rows_of_a_language_are_few_and_of_known_kinds():
     for language in languages():
-        assert len(rows(language)) <= 40
-    kinds = {row.kind for _, row in EVERY}
-    assert kinds == {
-        *[
-            "decision",
-            "preference",
-            "rule",
-            "knowledge",
-            "lasts",
-            "opens",
-            "ending",
-            "plain",
-            "once",
-            "opening",
-            "empty",
-            "unless",
-            "report",
-            "task",
-            "reason",
-            "negation",
-            "instead",
-            "aside",
-        ]
-    }
+        tasks = table(path) if (path := f"{language}/tasks.tsv") in files_of("tasks.tsv") else ()
+        assert len(rows(language)) + len(tasks) <= 40
+    labels, lasting = "decision preference rule knowledge", "lasts opens forbids ending forbidding plain"
+    known = f"{labels} {lasting} opening empty unless report task reason negation instead aside"
+    assert {row.kind for _, row in EVERY} == {*known.split()}
 
 
 @pytest.mark.parametrize(
@@ -86,13 +68,9 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         "결정 : 브로커는 NATS로 한다",
         unicodedata.normalize("NFD", "규칙: 로그에 이메일을 남기지 않는다"),
         "Please remember: Jin reviews the parser.",
-        "아니야, 결정: 포트는 9000",
-        "그래서 결정: 저장소는 하나로 둔다",
-        "아무튼 앞으로는 탭을 쓰지 마",
-        "Well then, rule: no network in tests",
+        "그럼 앞으로는 탭을 쓰지 마",
         "비밀 값은 절대 커밋하지 마",
         "커밋 메시지는 항상 영어로 작성해 주세요",
-        "마이그레이션을 반드시 백업 뒤에 돌려줘",
         "운영 DB는 절대 직접 고치면 안 돼",
     ],
 )
@@ -147,6 +125,29 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
         "In the wiki, decision: use another port",
         "He said, decision: use another port",
         "기억해: 암호는 [REDACTED:password] 이고 주소는 그대로다",
+        # One task, which begins now or of which "always" tells something.
+        "이제부터 알림 화면을 만들자",
+        "지금부터는 파서를 나눠줘",
+        "반드시 점심 전에 올려줘",
+        "앞으로 필요한 표를 만들어줘",
+        "앞으로 스크롤해줘",
+        "절대 멈추지 않는 워커를 만들어줘",
+        "항상 같은 순서로 나오도록 바꿔줘",
+        "이번 릴리스는 절대 미루지 마",
+        # What happens, what others say, and a wish that is none.
+        "항상 두 번 눌러야 해",
+        "항상 500을 반환한다",
+        "절대 강제 푸시하지 말래",
+        "앞으로 잘 부탁해요",
+        "From now on I'll review the parser myself.",
+        "From now on, why do we need the old cache",
+        "Going forward is hard with the broken lock file.",
+        "Never hang up on me like the last runner.",
+        "Always crash in the nightly run on two nodes",
+        "Don't ever feed the trolls, they say.",
+        "Remember that time when the disk was full.",
+        "Remember that movie where robots write code.",
+        "Please never mind the two warnings.",
     ],
 )
 def test_a_report_or_an_open_decision_is_no_rule(said):
