@@ -53,6 +53,7 @@ _CHANGES = (
     (re.compile(r"index [0-9a-f]{7}\.\.[0-9a-f]{7}"), "index BLOB..BLOB"),
     (re.compile(r"(?<=migrate-)((?:rotation|jikime|memory-keeper)-)[0-9a-f]{8}\b"), r"\1"),
     (re.compile(r"^gitmem: [a-z, ]+ …\n", re.MULTILINE), ""),  # what a slow machine is told of the work under way
+    (re.compile(r"(?<=\[y/N\] )gitmem: [a-z, ]+ …$", re.MULTILINE), ""),  # the same, behind a question
     (re.compile(r"(?<=the oldest for )\d+ \w+"), "AGE"),
     (re.compile(r" +$", re.MULTILINE), ""),
 )
