@@ -36,6 +36,8 @@ _LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for 
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
 _MARKS = " .…\"'!"
+_HEADER = re.compile(r"^\W*\[\d+\] [A-Z]+: ")  # of a part in the question
+_GAP = re.compile(r" ?(?:\[…\]|…|\.\.\.) ?")  # in a quotation, for words left out
 
 
 class RefusedError(ValueError):
@@ -50,11 +52,12 @@ class Heard(Value):
 
 
 class _Part(Value):
-    """A part of the record with its own words and its whole text, folded."""
+    """A part of the record with its own words, its whole text and what is quoted of it, folded."""
 
     part: SaidPart
     own: str
     text: str
+    quote: str = ""
 
 
 class Evidence(Value):
@@ -94,42 +97,40 @@ class SaidRecord:
     def find(self, item: Mapping[str, object], *, own: bool) -> Evidence:
         """Return where a quotation stands and whose words it is; the user's before the agent's before a tool's.
 
-        Raises RefusedError if it is too short or too long, stands nowhere, or `own` words are asked for and it is a
-        tool's.
+        What it leaves out counts as quoted, too. Raises RefusedError if it is too short or too long, stands nowhere, or
+        `own` words are asked for and it is a tool's.
         """
-        if item["request"] not in self.requests:
-            raise RefusedError("unknown request")
-        quote = folded(str(item["quote"])).strip(_MARKS)
-        places = [part for part in self._parts if quote and (quote in part.own or quote in part.text)]
-        if not places:
+        given = folded(_HEADER.sub("", str(item["quote"]))).strip(_MARKS)
+        places = [part._replace(quote=_whole(given, part.own) or _whole(given, part.text)) for part in self._parts]
+        if not any(one.quote for one in places):
             raise RefusedError("quotation")
-        usable = [one for one in places if not own or (one.part.who != TOOL and quote in one.own)]
+        usable = [one for one in places if one.quote and (not own or (one.part.who != TOOL and one.quote in one.own))]
         if not usable:
             raise RefusedError("tool's words")
         order = (USER, AGENT, TOOL).index
         place = min(
             usable, key=lambda one: (one.part.request != item["request"], order(one.part.who), one.part.request)
         )
-        self._check_length(quote, place)
-        if own and place.part.who == AGENT and self._outputs.said_before(quote, lambda line: quote in line):
+        self._check_length(place)
+        if own and place.part.who == AGENT and self._outputs.said(lambda line: place.quote in line, place.quote):
             raise RefusedError("tool's words")
-        return Evidence(place.part.request, place.part.who, _sentences_around(quote, place.part))
+        return Evidence(place.part.request, place.part.who, _sentences_around(place.quote, place.part))
 
-    def _check_length(self, quote: str, place: _Part) -> None:
-        words = _words(quote)
+    def _check_length(self, place: _Part) -> None:
+        words = _words(place.quote)
         if words > _MOST_WORDS:
             raise RefusedError("length")
         if words >= _FEWEST_WORDS or (place.part.who == USER and _words(place.text) < _FEWEST_WORDS + 2):
             return
         whole = (folded(text).strip(_MARKS) for line in place.part.text.splitlines() for text in (line, *split(line)))
-        if words < _FEWEST_OF_A_LINE or quote not in whole:
+        if words < _FEWEST_OF_A_LINE or place.quote not in whole:
             raise RefusedError("length")
 
     def echoes(self, statement: str, quote: str) -> bool:
         """Return whether a tool's output said a statement in a line before the agent did, unless the user did too."""
         if share(statement, self.user) >= OWN_WORDS:
             return False
-        return self._outputs.said_before(folded(quote).strip(_MARKS), partial(is_echo, statement))
+        return self._outputs.said(partial(is_echo, statement), folded(quote).strip(_MARKS))
 
     def has_of_tools(self, points: Iterable[str]) -> bool:
         """Return whether a tool's output has one of some stems or numbers, or nobody knows."""
@@ -156,16 +157,22 @@ class _Outputs:
                 lines = (line for line in one.text.splitlines() if len(line) <= _LONGEST_LINE)
                 self._lines += filter(None, map(folded, lines))
 
-    def said(self, says: Callable[[str], bool]) -> bool:
-        """Return whether an output has such a line, or nobody knows."""
-        return not self._are_known or any(map(says, self._lines))
-
-    def said_before(self, quote: str, says: Callable[[str], bool]) -> bool:
+    def said(self, says: Callable[[str], bool], quote: str | None = None) -> bool:
         """Return whether an output before the agent's words with a quotation has such a line, or nobody knows."""
-        if not self._are_known:
-            return True
-        before = next((lines for text, lines in self._said if quote in text), len(self._lines))
-        return any(map(says, self._lines[:before]))
+        before = next((lines for text, lines in self._said if quote is not None and quote in text), len(self._lines))
+        return not self._are_known or any(map(says, self._lines[:before]))
+
+
+def _whole(quote: str, text: str) -> str:
+    """Return the words of a text that a quotation stands for, with those it leaves out, both folded; "" if none."""
+    pieces = [quote] if quote in text else _GAP.split(quote)
+    begin = end = text.find(pieces[0])
+    for piece in pieces:
+        at = text.find(piece, end) if len(pieces) == 1 or _words(piece) >= _FEWEST_OF_A_LINE else -1
+        if at < 0:
+            return ""
+        end = at + len(piece)
+    return text[begin:end]
 
 
 def _sentences_around(quote: str, part: SaidPart) -> str:

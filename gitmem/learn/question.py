@@ -258,10 +258,9 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
     chosen = [fact for fact, size in zip(ranked, sizes, strict=True) if size <= _KNOWN_BYTES]
     ids = {fact.id for fact in chosen}
     pairs = tuple(pair for pair in pairs if ids.issuperset(fact.id for fact in pair))
-    shared = (
-        (len(stems_of(" ".join((concept.name, *concept.keywords))) & said), concept.updated, concept)
-        for concept in concepts
-    )
+    shared = [
+        (len(stems_of(" ".join((topic.name, *topic.keywords))) & said), topic.updated, topic) for topic in concepts
+    ]
     near = sorted((ranked for ranked in shared if ranked[0]), key=lambda ranked: ranked[:2], reverse=True)
     return KnownMemory(tuple(chosen), tuple(concept for *_, concept in near[:_MOST_CONCEPTS]), pairs)
 
@@ -283,14 +282,12 @@ def question_of(
     """Return the question about one window, for a larger model if a pair waits; `found` as in windows before."""
     names = known.names()
     name_of = {fact.id: name for name, fact in names.items()}
-    lines = ["KNOWN"]
-    lines += [f"{name} ({day_of(fact.when)}) {fact.kind.value}: {fact.description}" for name, fact in names.items()]
+    lines = [f"{name} ({day_of(fact.when)}) {fact.kind.value}: {fact.description}" for name, fact in names.items()]
     lines += [f"{name} topic: {concept.name}" for name, concept in known.topics().items()]
     lines += [f"{name} found in this session: {statement}" for name, statement in found.items()]
     for name, (older, newer) in known.waiting().items():
         lines.append(f"{name} pair: {name_of[older.id]} (older) and {name_of[newer.id]} (newer) contradict each other")
-    lines += ["(nothing)"] if len(lines) == 1 else []
-    material = "\n".join([*lines, "", "RECORD", *map(str, window)])
+    material = "\n".join(["KNOWN", *(lines or ["(nothing)"]), "", "RECORD", *map(str, window)])
     size = Size.LARGE if known.pairs else Size.SMALL
     return Question(PURPOSE, instructions, material, SCHEMA, size, most_tokens=8_000)
 

@@ -84,7 +84,6 @@ def test_what_lacks_evidence_is_refused_and_counted_by_reason():
     cases = {
         "quotation": {"quote": "the exporter writes its files into out/new"},
         "length": {"quote": "into out/new by"},
-        "unknown request": {"request": 7},
         "unsupported": {"statement": "Sessions are cached in Redis for a week."},
         "tool's words": {"quote": "PermissionError: the folder out/old is read-only"},
         "number": {"statement": "The exporter writes its files into out/new by date, at most 40."},
@@ -95,6 +94,26 @@ def test_what_lacks_evidence_is_refused_and_counted_by_reason():
     assert read(FACT | {"statement": "x" * 500}).refused == {"length": 1}
     assert read(FACT, FACT).refused == {"twice": 1}
     assert read(*[FACT] * 14).refused == {"too many": 2, "twice": 11}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"request": 7},
+        {"quote": f"[1] AGENT: {FACT['quote']}"},
+        {"quote": " ".join([*FACT["quote"].split()[:3], "…", *FACT["quote"].split()[-3:]])},
+    ],
+)
+def test_a_quotation_counts_by_where_it_stands_and_what_it_leaves_out_is_quoted_too(change):
+    assert read(FACT | change).facts == read(FACT).facts
+
+
+def test_what_a_quotation_leaves_out_is_not_lost():
+    record = (SaidPart(1, USER, "Please do sort the columns of an export, but never those of the archive."),)
+    rule = FACT | {"kind": "rule", "statement": "Sort the columns of an export and those of the archive.", "reason": ""}
+    (fact,) = read(rule | {"quote": "sort the columns ... those of the archive"}, record=record).facts
+    assert "never" in fact.statement
+    assert read(rule | {"quote": "sort … archive"}, record=record).refused == {"quotation": 1}
 
 
 def test_a_whole_short_request_or_line_is_a_quotation():
