@@ -38,6 +38,7 @@ ASKED_LENGTH = 200
 DONE_LENGTH = 400
 COMMAND_LENGTH = 120
 _FAILURES_SHOWN = 3
+_SHORT_ANSWER = 120  # characters
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
 _WORDS = re.compile(r"[^\W\d_]+")
 _HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # what an agent says where its model did not answer
@@ -108,21 +109,26 @@ def remember(
 
 
 def exchange_of(
-    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, is_last: bool = False
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, is_last: bool | None = None
 ) -> Entry | None:
-    """Return the exchange entry of a turn, as in `remember`, or of the last of its session; None if there is none."""
+    """Return the exchange entry of a turn, as in `remember`, or as its finished session has it; None if it has none.
+
+    `is_last` says whether the session ends with the turn; None while it runs.
+    """
     read = _read(turn, roots, boot_lines)
     return _exchange(*read) if read is not None and _is_exchange(*read[:3], is_last=is_last) else None
 
 
-def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool = False) -> bool:
+def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool | None = None) -> bool:
     """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone.
 
-    So is what nobody answered, as it is mostly said once more, but for the last words behind a broken-off request.
+    So is what nobody answered, as it is mostly said once more, but for the last words behind a broken-off request. Of
+    a finished session short answers to requests that say little are left out, too.
     """
     if counts_alone(asked) if done else is_last and has_last_word(asked):
         return True
     is_courtesy = is_trivial(done) and not any(map(str.isdecimal, done))
+    is_courtesy = is_courtesy or (is_last is not None and len(done) < _SHORT_ANSWER)
     if not turn.tools and (is_courtesy or stop_words().issuperset(_WORDS.findall(f"{asked} {done}".casefold()))):
         return False
     tells = asked or turn.files or turn.failures or _tells(turn.prompt, done, turn.tools)

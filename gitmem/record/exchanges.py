@@ -29,7 +29,6 @@ from gitmem.model.exchange import (
     took_the_place,
 )
 from gitmem.model.outcome import first_paragraph, judge_outcome
-from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
@@ -82,7 +81,6 @@ def _base(name: str) -> str:
     return name.rpartition("/")[2] or name
 
 
-_SHORT_ANSWER = 120  # characters; with a shorter answer and no tool used, a request that says little is small talk
 _MAX_READ = 20_000  # characters of a request and of an answer that are summarized
 
 
@@ -112,10 +110,9 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         is_last = turn is last
         entry = exchange_of(read, (project, turn.cwd), boot, is_last=is_last)
         raw, answer = parse(entry) if entry else None, human_text(clean.answer)[:_MAX_READ]
-        asked = human_text(clean.prompt)[:_MAX_READ] if raw and raw.summary else ""
-        is_said = counts_alone(asked) if answer else is_last and has_last_word(asked)
-        if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER or is_said):
+        if raw is None:
             continue
+        asked = human_text(clean.prompt)[:_MAX_READ] if raw.summary else ""
         result = answer or human_text("".join(clean.said[-1:]))[:_MAX_READ]
         exchange = raw._replace(
             summary=summary_of(raw.summary, result, raw.files) or raw.details,
