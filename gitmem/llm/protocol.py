@@ -210,6 +210,7 @@ def cost_of(price: tuple[float, float] | None, input_tokens: int, output_tokens:
 MOST = 400_000  # characters of a reply; a usual one has some ten thousand
 _SHOWN = 3  # complaints in a message
 _BLOCK = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
+_ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})?')  # a backslash in JSON, and what it escapes
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -227,14 +228,16 @@ class ReplyError(ValueError):
 def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
     """Parse a reply that is one JSON object, alone or in one code block.
 
-    An object among other text is not accepted: it may be quoted from the material, placed there to be accepted. Raises
-    ReplyError if it is not JSON, or does not fit the schema.
+    An object among other text is not accepted: it may be quoted from the material, placed there to be accepted. A
+    backslash or line break that was copied into a string as it is stands for itself. Raises ReplyError if it is not
+    JSON, or does not fit the schema.
     """
     if len(text) > MOST:
         raise ReplyError(f"has {len(text):,} characters")
     block = _BLOCK.fullmatch(text)
     try:
-        value = json.loads(block[1] if block else text, parse_constant=_no_constant)
+        plain = _ESCAPE.sub(lambda match: match[0] if match[1] else r"\\", block[1] if block else text)
+        value = json.loads(plain, parse_constant=_no_constant, strict=False)
     except (ValueError, RecursionError):
         raise ReplyError("is not JSON" if text.strip() else "is empty") from None
     complaints = list(_complaints(value, schema, ""))

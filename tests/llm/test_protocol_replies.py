@@ -56,10 +56,22 @@ def test_what_is_no_such_reply_is_told(text, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("name", [r"C:\users\x \d+ \[", "a\nb\tc"])
+def test_what_was_copied_into_a_string_as_it_is_stands_for_itself(name):
+    text = json.dumps({**GOOD, "name": "NAME"}).replace("NAME", name)
+    assert parse_reply(text, SCHEMA)["name"] == name
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda below: st.lists(below) | st.dictionaries(st.sampled_from([*GOOD, "of"]) | st.text(), below),
 )
+
+
+@given(VALUES)
+def test_json_is_read_as_it_is(value):
+    with contextlib.suppress(ReplyError):
+        assert parse_reply(json.dumps({**GOOD, "more": value}), SCHEMA)["more"] == value
 
 
 @given(VALUES.map(json.dumps) | st.text())
