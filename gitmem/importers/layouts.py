@@ -19,7 +19,6 @@ from gitmem.archive.summary import Summary, from_json, render_document
 from gitmem.document.entry import Entry, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
 from gitmem.document.plain_header import flow
-from gitmem.importers.log_items import items
 from gitmem.importers.sources import (
     STAMP,
     ArchiveItem,
@@ -37,6 +36,7 @@ from gitmem.importers.sources import (
     first_text,
     instant,
     item_key,
+    log_items,
     make_plan,
     moment_in,
     read_json,
@@ -248,7 +248,7 @@ def _log(source: _File) -> Found:
     if moment_in(day, source.zone) is None:
         yield Left(source.path, "its name is no day")
         return
-    for section, time, label, text in items(source.text, prose):
+    for section, time, label, text in log_items(source.text, prose):
         if said := clean_text(text):
             at = int(source.when(f"{day}_{time}").timestamp() * 1000)
             digest = bytes.fromhex(item_key(source.kind, day, time, label, said))

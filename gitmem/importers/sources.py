@@ -19,7 +19,7 @@ from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
 
 from gitmem.archive.summary import Summary
-from gitmem.document.entry import Entry
+from gitmem.document.entry import TIMELINE, Entry, MemoryType
 from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.text.words import BYTES_PER_TOKEN
 from gitmem.values import Value
@@ -269,3 +269,41 @@ def reverse_days(body: str) -> str:
     places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
     turned = {place: parts[source] for place, source in zip(places, reversed(places), strict=True)}
     return "".join(turned.get(number, part) for number, part in enumerate(parts))
+
+
+_LOG_TITLES = (*(kind.label for kind in MemoryType), "Session Summary")
+_LOG_HEADING = re.compile(rf"## (?P<title>{'|'.join(_LOG_TITLES)})\s*")
+_LOG_ITEM = re.compile(
+    r"- \[(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])\] \*\*(?P<label>[^*\n]{1,60})\*\*: ?(?P<text>.*)"
+)
+
+
+def log_items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the items of a log of Jikime's as (section, time, label, text); other text goes to `prose`.
+
+    An item of a section has the time of the last one before it, or the day's beginning.
+    """
+    section, time = "", "00:00:00"
+    current: tuple[str, str, str] | None = None
+    lines: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        heading, timed = _LOG_HEADING.fullmatch(line), _LOG_ITEM.fullmatch(line)
+        in_section = bool(section) and line.startswith("- ")
+        if not (heading or timed or in_section):
+            if current:
+                lines.append(line)
+            elif line.strip() and not re.fullmatch(r"# [0-9-]{10}\s*", line):
+                prose.append(line)
+            continue
+        if current:
+            yield (*current, "\n".join(lines))
+        current, lines = None, []
+        if heading:
+            section = heading["title"]
+        elif timed:
+            section, time = "", timed["time"]
+            current, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
+        else:
+            current, lines = (section, time, section), [line[2:]]
+    if current:
+        yield (*current, "\n".join(lines))

@@ -2,7 +2,7 @@
 
 Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
 files are cut when a unit is first needed, and a unit is two positions until then. A long exchange is scored and shown
-by its best part, with its request. Readers see a unit without a log's marks and ids.
+by its best part, with its request. Readers see a unit without a log's marks and ids, models its chunks.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ PART = 1_600  # characters of a part, about; it ends where a paragraph does
 WHOLE = 2_200  # characters of a unit that is one part
 MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
+CHUNK_BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read
+_LEAST_CHUNK = 0.5  # of a full chunk; it is not cut before that
 # What ends a request: the answer in an exchange, and what else follows it.
 _SAID = "\n  **Said:**"
 _ENDS = ("\n  **Answer:**", _SAID, "\n  **Error:**")
@@ -324,3 +326,33 @@ class Excerpts(Units):
 def first_line() -> re.Pattern[str]:
     """Return the pattern of an entry's first line."""
     return re.compile(FIRST_LINE)
+
+
+def chunks(units: Units) -> Iterator[tuple[int, str]]:
+    """Yield the chunks of a file in order: the index of the unit that each is of, and the text to embed."""
+    pending = -1  # the start of a heading that goes into the next chunk
+    for index in range(len(units)):
+        unit = units.unit(index)
+        start = unit.start if pending < 0 else pending
+        pending = start if unit.kind == HEADING and index + 1 < len(units) else -1
+        if pending >= 0:
+            continue
+        line = first_line().match(units.text, unit.start, unit.end) if unit.kind == ENTRY else None
+        if line:
+            start = line.start("text") if line["text"] else line.end()
+        title = f"{unit.heading}\n" if unit.heading and not line else ""
+        for part in _cut_chunk(units.text, start, unit.end):
+            text = part.replace(f" ^{line['id']}", "", 1).strip() if line else part
+            if re.search(r"\w", title + text):
+                yield index, text if text.startswith("#") else title + text
+
+
+def _cut_chunk(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the parts of a text, each of at most about a full chunk, cut at paragraphs, lines, sentences or words."""
+    size = len(text[start:end].encode("utf-8", "replace"))
+    most = max(CHUNK_BYTES * (end - start) // size, 1) if size else 1
+    while end - start > most:
+        cut = best_cut(text, start + int(most * _LEAST_CHUNK), start + most)
+        yield text[start:cut].strip()
+        start = cut
+    yield text[start:end].strip()

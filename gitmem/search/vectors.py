@@ -24,13 +24,13 @@ from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.protocol import Embedder, ProviderError
 from gitmem.llm.providers import choose, make_embedder
 from gitmem.redact.redact import redact
-from gitmem.search.chunks import KEY_BYTES, chunks, key_of
 from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.troubles import FOLDER
-from gitmem.search.units import Units
+from gitmem.search.units import Units, chunks
 from gitmem.store.store import Store
 from gitmem.values import Value
 
+KEY_BYTES = 16
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the models used last keep their vectors
 _SUFFIX = ".sqlite"
@@ -168,6 +168,11 @@ class Cache:
         with contextlib.closing(sqlite3.connect(self.path)) as database, database:
             database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION}")
             yield database
+
+
+def key_of(text: str) -> bytes:
+    """Return the hash of the text of a chunk, of 16 bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 
 def _file_row(of_file: ChunkedFile) -> tuple[object, ...]:

@@ -20,12 +20,11 @@ from gitmem.llm import models
 from gitmem.llm.models import LocalEmbedder
 from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.search import vectors
-from gitmem.search.chunks import BYTES, chunks, key_of
 from gitmem.search.cut import HEADING
 from gitmem.search.files import FileVersion
 from gitmem.search.troubles import is_news
-from gitmem.search.units import Units
-from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable
+from gitmem.search.units import CHUNK_BYTES, Units, chunks
+from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable, key_of
 from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
@@ -73,7 +72,7 @@ def test_what_says_nothing_has_no_chunks(text):
 def test_the_chunks_have_all_words_in_order_and_none_is_much_more_than_it_should_be(text):
     units = Units("daily/2026/11/2026-11-20.md", text.encode())
     found = [said for _, said in chunks(units)]
-    assert all(len(said.encode()) <= 3 * BYTES for said in found)
+    assert all(len(said.encode()) <= 3 * CHUNK_BYTES for said in found)
     each = (units.unit(index) for index in range(len(units)))
     told = "\n".join(units.text_of(unit) for unit in each if unit.kind != HEADING)
     bare = re.sub(r"(?m)^- \[[^]]*\]( \*\*[^*]*\*\*)?( #\S+)*:?|\^[0-9a-z]{20}", " ", told)
