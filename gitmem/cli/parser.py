@@ -123,7 +123,7 @@ _TOO_MANY = {
     "gitmem facts retire": "One fact a call. ",
     "gitmem pause": "A time is one word: 30m, 1h, 2d. ",
     "gitmem why": "A line is written PATH:LINE. ",
-    "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire ID'. ",
+    "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire TEXT'. ",
 }
 # Types of memories, as issue trackers and commit conventions call them, and acts, as shells do.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}

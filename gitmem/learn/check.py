@@ -19,25 +19,25 @@ from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
 from gitmem.learn.evidence import (
+    LONGEST,
+    REDACTED,
     Evidence,
     Heard,
     RefusedError,
     SaidRecord,
-    clauses_with,
+    as_quoted,
     code_names,
     folded,
-    head_with,
     is_contrary,
+    is_statement,
     said_instead,
     said_points,
 )
-from gitmem.learn.question import AGENT, CUT, KINDS, LASTS, USER, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.question import AGENT, KINDS, LASTS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
-from gitmem.learn.statements import as_written
 from gitmem.model.fact import FactKind
 from gitmem.model.similarity import (
     ANY_WORDS,
-    COVERED,
     NAMED,
     OWN_WORDS,
     QUOTED,
@@ -48,7 +48,6 @@ from gitmem.model.similarity import (
     repeats,
     says_the_same,
     share,
-    stems_of,
     words_of,
 )
 from gitmem.redact.redact import redact
@@ -58,12 +57,10 @@ from gitmem.values import Value
 T = TypeVar("T")
 _Stated = tuple[str, FactKind]  # a claim in the model's words, and its kind
 
-_SHORTEST, _LONGEST = 12, 400  # characters of a statement
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 400, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
-_REDACTED = "[REDACTED:"  # begins what stands for a secret
 
 
 class _Ended(Value):
@@ -141,7 +138,7 @@ class Reader:
         known = tuple(name for name in names if name in self._known)
         if not known:
             raise RefusedError("unknown id")
-        now = self._text(item["now"], _LONGEST)
+        now = self._text(item["now"], LONGEST)
         why = Why(str(item["why"]))
         if why is Why.DROPPED and not now:
             same = (fact for fact in facts if all(fact.get(key) == item[key] for key in ("request", "quote")))
@@ -157,7 +154,7 @@ class Reader:
         kind = str(item["kind"])
         if item["lasts"] != LASTS:
             raise RefusedError("one task")
-        stated, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
+        stated, reason = self._statement(item["statement"]), self._text(item["reason"], LONGEST)
         replaced = [name for one in ended if _is_meant(one.now, stated) for name in one.known]
         statement, found = self._claimed(kind, stated, replaced, item)
         known = tuple(name for name in _strings(item["known"]) if name in self._known and name not in replaced)
@@ -189,39 +186,15 @@ class Reader:
             raise RefusedError("tool's words")
         if before and found.who == USER and said_points(statement) <= said_points(before):
             raise RefusedError("nothing new")  # it denies a fact, or says it again
-        if is_acted_on and (quoted := self._as_quoted(statement, found, before)):
-            return quoted, found
+        quoted = as_quoted(statement, found, before, self._record.own) if is_acted_on else ""
+        if quoted and (text := self._text(quoted, LONGEST)):
+            return text, found
         numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(found.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
         differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
         if differ or any(number not in anywhere for number in numbers - numbers_of(anywhere) - {"1"}):
             raise RefusedError("number")
         return statement, found
-
-    def _as_quoted(self, statement: str, found: Evidence, before: str) -> str:
-        """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
-
-        Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another
-        order, a "not" left out. What it adds of words that were said elsewhere stands before them, if it names the
-        subject; beside an agent's options nothing else may be new, as it may choose one.
-        """
-        quoted = found.sentences
-        if found.who == AGENT and not quoted[:1].isalpha():
-            return ""  # an item of a list, of which the statement says what became of it
-        points, numbers = said_points(statement), numbers_of(quoted)
-        new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
-        around = f"{self._record.own} {folded(before)}"
-        said = {point for point in new if part_of((point,), around)}
-        subject = head_with(statement, said) if found.who == USER or len(new) == len(said) else ""
-        is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
-        if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
-            return ""
-        part = quoted if new else clauses_with(statement, quoted)
-        part = part if _is_statement(part) else quoted
-        text = as_written(f"{subject}: {part}" if subject else part)
-        if before and not (subject or words_of(part) & words_of(before)):
-            text = said_instead(text, before)
-        return self._text(text, _LONGEST) if _is_statement(text) and "?" not in text else ""
 
     def _says_again(self, name: str, statement: str) -> bool:
         """Return whether a known fact says what a statement says, as far as words show it."""
@@ -318,7 +291,7 @@ class Reader:
         return Verdict(pair, keep, statement)
 
     def _fix(self, item: Mapping[str, object]) -> Fix:
-        error, cause, fix = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
+        error, cause, fix = (self._text(item[key], LONGEST) for key in ("error", "cause", "mend"))
         request = self._record.find(item, own=False).request
         names = code_names(fix)
         if not error or not fix:
@@ -343,8 +316,8 @@ class Reader:
         return RequestResult(request, sentence, State(str(item["state"])), topic)
 
     def _statement(self, given: object) -> str:
-        text = self._text(given, _LONGEST)
-        if not _is_statement(text):
+        text = self._text(given, LONGEST)
+        if not is_statement(text):
             raise RefusedError("length")
         return text
 
@@ -353,7 +326,7 @@ class Reader:
         text = one_line(str(given), most + 1)
         if len(text) > most:
             raise RefusedError("length")
-        if _REDACTED in text or redact(text, allow=self._allow).text != text:
+        if REDACTED in text or redact(text, allow=self._allow).text != text:
             raise RefusedError("secret")
         return text
 
@@ -384,11 +357,6 @@ class Reader:
         points = points_of(now)
         new = points - points_of(before) or points
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
-
-
-def _is_statement(text: str) -> bool:
-    is_whole = not any(mark in text for mark in (_REDACTED, CUT))
-    return is_whole and _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?") and bool(stems_of(text))
 
 
 def _strings(given: object) -> list[str]:

@@ -12,13 +12,28 @@ from functools import partial
 from itertools import takewhile
 
 from gitmem.document.message import one_line
-from gitmem.learn.question import AGENT, CHANGED, FIXED, RAN, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, denies, is_echo, is_negated, part_of, points_of, share, words_of
+from gitmem.learn.question import AGENT, CHANGED, CUT, FIXED, RAN, TOOL, USER, SaidPart
+from gitmem.learn.statements import as_written, statements_of
+from gitmem.model.request import orders
+from gitmem.model.similarity import (
+    COVERED,
+    OWN_WORDS,
+    denies,
+    is_echo,
+    is_negated,
+    part_of,
+    points_of,
+    share,
+    stems_of,
+    words_of,
+)
 from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
 from gitmem.text.words import hangul_stem
 from gitmem.values import Value
 
+REDACTED = "[REDACTED:"  # begins what stands for a secret
+LONGEST, _SHORTEST = 400, 12  # characters of a statement
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
 _FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line or sentence
 _LETTERS_OF_A_WORD = 2  # of a script without blanks
@@ -198,6 +213,41 @@ def _plain_places(text: str) -> Iterator[int]:
         if char not in _EMPHASIS and not (char == before == " "):
             before = char
             yield place
+
+
+def as_quoted(statement: str, found: Evidence, before: str, own: str) -> str:
+    """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
+
+    Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another order, a
+    "not" left out. What it adds of words that were said elsewhere (`own`) stands before them, if it names the subject;
+    beside an agent's options nothing else may be new, as it may choose one. `before` are facts that it replaces.
+    Raises RefusedError for an order that has no word that lasts, and of which the statement says a part: one task.
+    """
+    quoted = found.sentences
+    if found.who == AGENT and not quoted[:1].isalpha():
+        return ""  # an item of a list, of which the statement says what became of it
+    points, numbers = said_points(statement), numbers_of(quoted)
+    new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
+    said = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
+    subject = head_with(statement, said) if found.who == USER or len(new) == len(said) else ""
+    is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
+    if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
+        return ""
+    lasts = is_whole or before or is_negated(statement) or statements_of(quoted)
+    if orders(quoted) and not lasts:
+        raise RefusedError("one task")
+    part = quoted if new else clauses_with(statement, quoted)
+    part = part if is_statement(part) else quoted
+    text = as_written(f"{subject}: {part}" if subject else part)
+    if before and not (subject or words_of(part) & words_of(before)):
+        text = said_instead(text, before)
+    return text if is_statement(text) and "?" not in text else ""
+
+
+def is_statement(text: str) -> bool:
+    """Return whether a text can be a fact's: whole, no question, of 12 to 400 characters, with a word of its own."""
+    is_whole = not any(mark in text for mark in (REDACTED, CUT))
+    return is_whole and _SHORTEST <= len(text) <= LONGEST and not text.endswith("?") and bool(stems_of(text))
 
 
 def clauses_with(statement: str, text: str) -> str:

@@ -50,6 +50,11 @@ def is_question(request: str) -> bool:
     return asks and not _has("orders", rest)
 
 
+def orders(request: str) -> bool:
+    """Return whether a request orders something to be done, by its form."""
+    return _has("orders", _plain(request))
+
+
 def may_refute(request: str, before: str) -> bool:
     """Return whether a request may say that the exchange before it did not succeed: it has hardly a subject of its own.
 
@@ -60,7 +65,7 @@ def may_refute(request: str, before: str) -> bool:
     new = topics - _topics(before)
     if is_trivial(request) or len(topics) > _MAY_REFUTE or len(new) > 1 or (topics and is_question(request)):
         return False
-    return new != topics or not new or not _has("orders", _plain(request))
+    return new != topics or not new or not orders(request)
 
 
 def counts_alone(request: str) -> bool:

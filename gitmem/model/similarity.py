@@ -228,10 +228,17 @@ def _denies(text: str, topic: frozenset[str]) -> bool:
 
 
 def _adds_to(one: str, other: str) -> bool:
-    """Return whether two statements say the same, or one has all words and numbers of the other, neither negated."""
+    """Return whether two statements say the same, or one says all of the other and more.
+
+    It has all words and numbers of the other, neither negated, or goes on behind it: "…, and never print".
+    """
     first, second = (words_of(text) | _numbers(text) for text in (one, other))
     is_plain = not any(is_negated(text) or phrases("instead").search(text) for text in (one, other))
-    return says_the_same(one, other) or (is_plain and (first <= second or second <= first))
+    if says_the_same(one, other) or (is_plain and (first <= second or second <= first)):
+        return True
+    short, long = sorted((text.casefold().strip(" .") for text in (one, other)), key=len)
+    rest = long.removeprefix(short).lstrip(" ,;.")
+    return rest != long and phrases("opening").match(rest) is not None
 
 
 def are_of_two_things(one: str, other: str) -> bool:

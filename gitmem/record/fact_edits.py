@@ -21,7 +21,7 @@ from gitmem.git.log import log
 from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
-from gitmem.model.similarity import WEIGHED, rivals_of
+from gitmem.model.similarity import WEIGHED, has_same_words, may_concern, rivals_of
 from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.citations import checked_out, cite
@@ -35,6 +35,7 @@ from gitmem.text.sentences import split
 from gitmem.values import Value
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
+_MOST_NAMED = 5  # facts in an error
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
 _UNREADABLE = "'gitmem doctor' names the line that is wrong."
@@ -44,12 +45,32 @@ class MovedOnError(GitmemError):
     """A fact has changed since the user who edits it saw it."""
 
 
-def find_fact(store: Store, identifier: str) -> Fact:
-    """Return the fact with an id, an unambiguous prefix of one, or a file name; raises NotFoundError."""
-    bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
+def find_fact(store: Store, text: str) -> Fact:
+    """Return the fact with an id, an unambiguous prefix of one, or a file name, or the one in force that says a text.
+
+    Raises NotFoundError if there is none, or more than one.
+    """
+    bare = text.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
     by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
+    if not by_name and (" " in text.strip() or not text.isascii()):
+        return _saying(store, text)
     return by_name[find_named(bare, ((name, name) for name in by_name), "fact", "'gitmem facts list' lists them.")]
+
+
+def _saying(store: Store, text: str) -> Fact:
+    """Return the only fact in force with the words of a text, or that has them among others."""
+    current = [fact for fact in known_facts(store) if fact.binds]
+    words = " ".join(text.split()).strip(" .").casefold()
+    exact = [fact for fact in current if has_same_words(fact.description, text)]
+    saying = exact or [fact for fact in current if words and words in fact.description.casefold()]
+    if len(saying) == 1:
+        return saying[0]
+    near = saying or [fact for fact in current if may_concern(fact.description, text)]
+    listed = "; ".join(f"{fact.id} {fact.description}" for fact in near[:_MOST_NAMED])
+    what = "More than one fact in force says" if saying else "No fact in force says"
+    remedy = f"Give the id of one: {listed}" if near else "'gitmem facts list' lists them."
+    raise NotFoundError(f"{what} {one_line(text, MAX_DESCRIPTION)!r}.", remedy)
 
 
 def read_fact(store: Store, known: Fact) -> Fact:

@@ -181,6 +181,25 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(sai
     assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
 
 
+
+@pytest.mark.parametrize(
+    "said, kept",
+    [
+        ("Please commit the parser. Messages in English, and leave notes.txt out.", []),
+        (
+            "From now on please commit with messages in English, and leave notes.txt out.",
+            ["From now on please commit with messages in English."],
+        ),
+    ],
+)
+def test_an_order_of_one_task_stands_for_no_statement_of_a_part_of_it(said, kept):
+    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "I committed the parser."))
+    claim = FACT | {"kind": "preference", "statement": "Commit messages are in English.", "reason": ""}
+    judged = read(claim | {"quote": said.removesuffix(".")}, record=record)
+    assert [fact.statement for fact in judged.facts] == kept
+    assert judged.refused == ({} if kept else {"one task": 1})
+
+
 @pytest.mark.parametrize("said, claimed", CONTRARY)
 def test_what_is_no_longer_so_does_not_take_its_own_place(said, claimed):
     record = (SaidPart(1, USER, f"{said} Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))

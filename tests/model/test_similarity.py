@@ -61,6 +61,30 @@ def test_two_subjects_never_contradict(one, other):
     assert not contradict(one, other)
 
 
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Keep the API in OpenAPI.", "Keep the API in OpenAPI and never edit the clients."),
+        ("Never print secrets.", "Never print secrets, but log their names."),
+        ("비밀번호는 절대 로그에 남기지 마.", "절대 비밀번호를 로그에 남기지 마."),
+    ],
+)
+def test_what_goes_on_or_says_it_in_another_order_is_no_contradiction(one, other):
+    assert not contradict(one, other)
+    assert not contradict(other, one)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Deploy the docs on Friday.", "Never deploy the docs on Friday."),
+        ("Use uv, not pip, for installs.", "Use pip, not uv, for installs."),
+    ],
+)
+def test_what_takes_it_back_is_one(one, other):
+    assert contradict(one, other)
+
+
 def test_the_same_is_said_in_any_order_with_the_same_numbers_and_negation():
     assert says_the_same("Before a release, always run the linter.", "Always run the linter before a release")
     assert not says_the_same("Keep 3 backups.", "Keep 5 backups.")

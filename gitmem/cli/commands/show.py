@@ -129,9 +129,9 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
 
 
 def _fact(store: Store, text: str) -> Fact | None:
-    """Return the fact with this id or unambiguous prefix, None if there is none."""
+    """Return the fact with this id, unambiguous prefix or sentence, None if there is none."""
     try:
-        return find_fact(store, text) if _FACT.fullmatch(text) else None
+        return find_fact(store, text) if _FACT.fullmatch(text) or " " in text else None
     except NotFoundError:
         return None
 
