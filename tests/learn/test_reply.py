@@ -181,7 +181,6 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(sai
     assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
 
 
-
 @pytest.mark.parametrize(
     "said, kept",
     [

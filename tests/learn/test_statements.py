@@ -72,6 +72,8 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         "비밀 값은 절대 커밋하지 마",
         "커밋 메시지는 항상 영어로 작성해 주세요",
         "운영 DB는 절대 직접 고치면 안 돼",
+        "앞으로 릴리스마다 태그를 붙여줘",
+        "Great, from now on use ruff.",
     ],
 )
 def test_what_is_said_to_last_is_taken_however_it_is_written(said):
@@ -148,6 +150,14 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
         "Remember that time when the disk was full.",
         "Remember that movie where robots write code.",
         "Please never mind the two warnings.",
+        "From now on nothing is printed at the end.",
+        "Always empty when I open the second tab.",
+        "Never enough room on the disk of CI.",
+        "이 브랜치는 절대 합치지 마",
+        "앞으로 추가할 화면은 목록에 적어줘",
+        "앞으로 두 시간은 배포하지 마",
+        "절대 경로는 쓰지 마",
+        "고객 메일이야.\n앞으로는 전화로 알려주세요.",
     ],
 )
 def test_a_report_or_an_open_decision_is_no_rule(said):
