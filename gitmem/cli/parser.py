@@ -118,6 +118,7 @@ _SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n", "--res
 _TOO_MANY = {
     **dict.fromkeys(("gitmem install", "gitmem uninstall"), "One agent a call, or --all for those on this machine. "),
     "gitmem backup FILE": "To sync with a remote of this name: gitmem sync -- backup. ",
+    "gitmem export": "It prints all memories: gitmem export > FILE. One document: gitmem show PATH. ",
     "gitmem doctor --fix": "Each finding names the command that fixes it. ",
     "gitmem facts list": "One kind: gitmem facts list --kind rule. ",
     "gitmem facts retire": "One fact a call. ",
@@ -126,7 +127,8 @@ _TOO_MANY = {
     "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire TEXT'. ",
 }
 # Types of memories, as issue trackers and commit conventions call them, and acts, as shells do.
-_SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}
+_SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "lesson": "learning"}
+_SAME["fact"] = "decision"
 _SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire remove") | {"ls": "list", "new": "add", "update": "edit"}
 
 
@@ -251,6 +253,7 @@ _MEANT = {
     **dict.fromkeys(("ui", "serve", "view"), "web"),
     **dict.fromkeys(("push", "pull"), "sync"),
     **dict.fromkeys(("off", "disable", "stop"), "pause"),
+    **dict.fromkeys(("on", "enable", "unpause", "continue"), "resume"),
     **dict.fromkeys(("cost", "costs", "tokens", "usage"), "stats"),
     "explain": "why",
     "version": "--version",

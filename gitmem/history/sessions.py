@@ -16,6 +16,7 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 _SHORTEST = 8  # characters of a session's id
+_NEWEST = frozenset({"last", "latest"})  # no id of an agent begins so
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 
 
@@ -56,8 +57,10 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
 
 
 def find_session(store: Store, prefix: str) -> SessionSummary:
-    """Return the session with this id, or the only one whose id begins so; else raise NotFoundError."""
+    """Return the session with this id, the only one whose id begins so, or the `last` one; else raise NotFoundError."""
     every = {session.id: session for session in sessions(store)}
+    if every and prefix in _NEWEST:
+        return next(iter(every.values()))
     return every[
         find_named(
             prefix.removeprefix("#"), ((name, name) for name in every), "session", "'gitmem sessions' lists them."
@@ -70,6 +73,8 @@ def named_session(store: Store, prefix: str | None) -> str:
 
     Raises NotFoundError if several begin so.
     """
+    if prefix in _NEWEST:
+        return find_session(store, prefix).id
     begins = (prefix or "").removeprefix("#")
     every = {record.session for record in records(store) if record.session} if begins else set()
     if not any(name.startswith(begins) for name in every):

@@ -144,7 +144,11 @@ def read_value(key: str, text: str) -> object:
             return parse_value(key, reading)
         except ValueError as error:
             complaints.append(f"{error}")
-    raise UsageError(f"The setting {complaints[0]}.", "Claude Code is 'agent'." * (text.lower().startswith("claude")))
+    off, *on = rules()[key].choices or ("",)
+    remedy = "Claude Code is 'agent'." * text.lower().startswith("claude")
+    if text.lower() in {"on", "yes", "true"} and off == "off":
+        remedy = f"Try: gitmem config {key} {on[0]}"
+    raise UsageError(f"The setting {complaints[-1 if off else 0]}.", remedy)
 
 
 def set_for_store(store: Store, key: str, value: object | None) -> SettingChange:

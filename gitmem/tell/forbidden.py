@@ -21,6 +21,7 @@ from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import Fact, day_of, parse_fact
 from gitmem.model.forbidden import ToolCall, meets
+from gitmem.model.similarity import WEIGHED, denies
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_object, read_text, write_json
 from gitmem.store.forbids import literals_of, write_forbids
@@ -32,6 +33,15 @@ from gitmem.values import Value
 _FILE = "firings.jsonl"
 _LARGEST = 1 << 20  # bytes, after which the older half goes
 OFTEN_IGNORED = 3  # times, more often than it was obeyed, after which a rule is offered for review
+
+
+def how_to_forbid(fact: Fact) -> str:
+    """Return the command with which a fact that says no speaks up at a tool call, "" where it needs none.
+
+    Which words of a command it means is never guessed.
+    """
+    is_mute = fact.kind in WEIGHED and not fact.forbids and denies(fact.description)
+    return f"gitmem facts forbid {fact.id} 'WORDS OF A COMMAND'" if is_mute else ""
 
 
 class Firing(Value):

@@ -99,15 +99,16 @@ def _add(store: Store, args: Args, app: App) -> None:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
-    if args.kind not in KINDS:
-        remedy = f"To save it: gitmem save -t {args.kind} {shlex.quote(text)}"
-        raise UsageError(f"A text of the type {args.kind} is no fact.", remedy)
+    kind = MemoryType(args.kind or _kind_of(text, args))
+    if kind not in KINDS:
+        remedy = f"To save it: gitmem save -t {kind} {shlex.quote(text)}"
+        raise UsageError(f"A text of the type {kind} is no fact.", remedy)
     store = finish_purge(store_for_session(store, app.session()))
-    saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
+    saved = save_text(store, text, kind, tags, host="cli")
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
     told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
-    if saved.known and (tags or args.kind != fact.kind):
+    if saved.known and (tags or args.kind not in {"", fact.kind}):
         told += f"\n  Its kind and tags stay as they are: {fact.kind}."
     if args.forbids:
         commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *args.forbids))), fact.enforce)
@@ -117,6 +118,14 @@ def _add(store: Store, args: Args, app: App) -> None:
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
     app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)
+
+
+def _kind_of(text: str, args: Args) -> str:
+    """Return the kind of a fact of which the user does not say it: a rule if it forbids, or if its words say so."""
+    from gitmem.learn.statements import statements_of
+
+    stated = {FactKind.RULE} if args.forbids else {statement.kind for statement in statements_of(text)}
+    return "rule" if stated == {FactKind.RULE} else "decision"
 
 
 def _literals(fact: Fact) -> str:

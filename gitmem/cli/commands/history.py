@@ -18,7 +18,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
-from gitmem.history.sessions import find_session, sessions, short_names
+from gitmem.history.sessions import find_session, named_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
 from gitmem.learn.judge import answers_of
 from gitmem.store.store import Store
@@ -42,7 +42,7 @@ def run_log(args: Args, app: App) -> None:
         store,
         path=named_path(store, app, path) if path else None,
         op=args.op,
-        session=args.session,
+        session=args.session and named_session(store, args.session),
         kind=args.type,
         since=since.first if since else None,
         until=until.last if until else None,
@@ -197,7 +197,8 @@ _NAMED = 5  # files
 def run_undo(args: Args, app: App) -> None:
     store = app.settled()
     with app.waiting():
-        done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
+        session = args.session and named_session(store, args.session)
+        done = undo(store, revision=args.what, session=session, dry_run=args.dry_run)
     app.notices(done.notices)
     undone = [commit_value(item) for item in done.undone]
     already = [{**commit_value(item), "undone_by": by} for item, by in done.already]

@@ -32,7 +32,7 @@ from gitmem.search.passages import before_removal, logged_requests, session_text
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
-from gitmem.tell.forbidden import Counted, firings_by_rule
+from gitmem.tell.forbidden import Counted, firings_by_rule, how_to_forbid
 from gitmem.tell.reasons import as_text, as_value, reasons
 from gitmem.tell.why import why_place, why_text
 from gitmem.tell.written_code import code_left_of
@@ -287,7 +287,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         ("branch", known.branch),
         ("scope", ", ".join(known.scope)),
         ("supersedes", ", ".join(fact.supersedes)),
-        ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids)),
+        ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids) or _not_forbidden(known)),
         ("enforce", known.enforce),
         ("fired", _fired(store, known)),
         ("file", known.path),
@@ -295,6 +295,12 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(entry)] if entry else []
     app.answer(value, plain("\n".join(lines)), "fact")
+
+
+def _not_forbidden(fact: Fact) -> str:
+    """Return that no tool call is stopped by a fact that says no, and how one would be; "" for other facts."""
+    how = how_to_forbid(fact)
+    return f"no command yet; to warn the agent of one: {how}" if how else ""
 
 
 def _fired(store: Store, rule: Fact) -> str:

@@ -340,7 +340,9 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
     host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")
     host.event("SessionEnd", reason="other")
     host.drain()
-    assert line(session_id="s-2").endswith("; recording. The last session taught 1 fact")
+    (rule,) = (path.name.partition("-")[0] for path in (host.project / ".gitmem" / "facts" / "rule").iterdir())
+    how = f"To warn the agent of a command: gitmem facts forbid {rule} 'WORDS OF A COMMAND'"
+    assert line(session_id="s-2").endswith(f"; recording. The last session taught 1 fact. {how}")
     assert line(session_id="s-3").endswith("; recording")
 
 
