@@ -50,6 +50,23 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     return "\n\n".join(filter(None, texts))
 
 
+_KEPT = (
+    "gitmem: this prompt is recorded all the same. <private>…</private> around words keeps them out, "
+    "'gitmem pause 1h' keeps out all, and 'gitmem purge TEXT' removes what was said"
+)
+
+
+def said_kept(store: Store, name: str, payload: dict[str, object]) -> str:
+    """Return, for a prompt that asks not to be remembered, that it is, and what would keep it out; else ""."""
+    from gitmem.hosts.host import text_of
+    from gitmem.store.layers import mode_words
+    from gitmem.text.words import phrases
+
+    prompt = text_of(payload, "prompt") if name == PROMPT else ""
+    asks = bool(prompt) and phrases("unkept").match(prompt) is not None
+    return _KEPT if asks and not mode_words(store, text_of(payload, "session_id")).startswith("paused") else ""
+
+
 def _first_told(store: Store, tell_from: Callable[[Store], str]) -> str:
     """Return what the store tells, else what the project's private store tells."""
     text = tell_from(store)

@@ -6,9 +6,9 @@ Nothing is cached, and reading needs no lock. A date is a span: `at` uses its en
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
+from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
 from gitmem.errors import NotFoundError
 from gitmem.git.log import Commit, commits, log
 from gitmem.git.objects import PathChange
@@ -213,6 +213,34 @@ def records(
         if not log(git, tip, trailers=only, limit=1):
             raise NotFoundError(f"Nothing was saved in a session {session!r}.", "'gitmem log' names the sessions.")
     return [record(commit) for commit in commits]
+
+
+# Operations of gitmem behind sessions and syncs; groups of exchanges that a user changed name no session.
+_HOUSEKEEPING = {
+    *(Op.EXCHANGES, Op.EPISODE, Op.PATTERN, Op.COUNT, Op.SUMMARIZE, Op.CONSOLIDATE, Op.REPAIR),
+    *(Op.TRANSCRIPT, Op.SIGN),
+}
+_AT_ONCE = 8  # times as many commits as are shown are read at first
+
+
+def is_housekeeping(record: CommitRecord) -> bool:
+    """Return whether a commit is gitmem's own work on what a user or an agent saved."""
+    return record.op in _HOUSEKEEPING or (record.op == Op.CONCEPT and bool(record.session))
+
+
+def own_history(read: Callable[[int | None], list[CommitRecord]], most: int | None) -> tuple[list[CommitRecord], int]:
+    """Return the newest `most` commits without housekeeping, and how many of that lie between them.
+
+    `read` returns the newest commits, at most so many, None for all.
+    """
+    count = most and most * _AT_ONCE
+    while True:
+        every = read(count)
+        shown = [number for number, record in enumerate(every) if not is_housekeeping(record)][:most]
+        if count is None or len(shown) == most or len(every) < count:
+            end = shown[-1] + 1 if shown and len(shown) == most else len(every)
+            return [every[number] for number in shown], end - len(shown)
+        count *= _AT_ONCE
 
 
 def record(commit: Commit) -> CommitRecord:

@@ -167,8 +167,8 @@ def _claude(host: Host, place: InstallPlace) -> Found:
     projects = _at(read_json(own), "projects")
     trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
     if place.scope is not Scope.USER and not trusted:
-        asks = f"{host.title} is recorded at a terminal once you trust this folder, which it asks at its next start"
-        yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder'; No is preselected.", asked=True)
+        asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it is not recorded"
+        yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder': 'No' is preselected.", asked=True)
     here = _at(projects, place.project)
     if SERVER in _names(here, "disabledMcpServers"):
         yield _server_is_off(host, "you switched it off", "Type /mcp in it and enable gitmem.")
@@ -186,7 +186,7 @@ def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> F
         for said in answers.values()
     ):
         asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
-        remedy = "Choose 'Use this MCP server'; it is not preselected, and Enter alone refuses it."
+        remedy = "Choose 'Use this MCP server': Enter alone refuses it."
         yield Obstacle(MCP, asks, remedy, asked=True)
 
 

@@ -276,8 +276,9 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
         others = {*named.split()} - store.own_refs().keys()
-    follow = "Machines in your purge.machines follow at their next sync, all others ask first ('gitmem review'); "
-    guess = "It is short: who reads the memory could guess it, and check the guess by the record of this purge."
+    follow = "Other machines ask their user at their next sync ('gitmem review'); those that you listed in the setting "
+    follow += "purge.machines remove it without asking; "
+    guess = "It is short, so others could guess it: the record of this purge lets them check a guess."
     sentences = {
         follow + "a clone that never syncs keeps it.": hosts,
         "If you save the same words again, the next sync removes them, too.": hosts,

@@ -19,6 +19,7 @@ from gitmem.redact.values import (
     MAX_VALUE,
     MEMBER,
     compiled,
+    is_hangul_password,
     is_key,
     is_literal_secret,
     is_loose_secret,
@@ -200,6 +201,8 @@ def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind
 
 _OPENING = r"(\\{0,8})([\"'`])"
 _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without white space, quotes, and `; & | < > ,`
+_SYLLABLE = r"[\uac00-\ud7a3]|\\{1,4}u[a-d][0-9a-f]{3}"  # plain, or as in JSON
+_HANGUL_RUN = rf"(?:{_SYLLABLE})(?:[A-Za-z0-9!@^$*._-]|{_SYLLABLE})++"
 # What a password goes on with behind a run: signs with which no tag, entity, command or next field begins, and a run.
 _NEXT = (
     r"</?[A-Za-z][A-Za-z0-9-]{0,30}[ />]|&(?:lt|gt|quot|#[0-9]{1,5});|(?:&&|\|\|)[a-z./$]"
@@ -229,7 +232,8 @@ def _judged(text: str, start: int, kind: str, *, literal: bool, in_query: bool =
             return Span(start, end, kind) if is_quoted_secret(text[start:end], kind) else None
     run = compiled(_RUN).match(text, start, start + MAX_VALUE)
     if run is None:
-        return None
+        hangul = compiled(_HANGUL_RUN).match(text, start, start + MAX_VALUE) if kind == "password" else None
+        return Span(*hangul.span(), kind) if hangul and is_hangul_password(hangul[0]) else None
     is_secret = is_literal_secret if literal or opening else is_loose_secret
     bare = run[0] if literal else compiled(_LINK).split(run[0], maxsplit=1)[0]
     if kind == "password" and not opening and not in_query and bare == run[0]:

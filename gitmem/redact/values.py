@@ -101,6 +101,13 @@ def is_quoted_secret(value: str, kind: str) -> bool:
     return not _is_plain(value)
 
 
+def is_hangul_password(value: str) -> bool:
+    """Return whether a word that begins in Hangul is a password: it has digits, beside a sign as in no sentence."""
+    value = compiled(r"\\{1,4}u[a-d][0-9a-f]{3}").sub("\uac00", value)
+    has_sign = compiled(r"[0-9][!@^$*]|[!@^$*][0-9]").search(value) is not None
+    return has_sign and len(value) >= _MIN_LOOSE_PASSWORD and sum(map(str.isdecimal, value)) > 1
+
+
 def is_literal_secret(value: str, kind: str) -> bool:
     """Return whether `value` in `PASSWORD=value` is a secret, as in a shell or a settings file."""
     if compiled(_CALL).match(value):

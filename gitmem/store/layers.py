@@ -14,6 +14,7 @@ from gitmem.document.ids import slug
 from gitmem.hosts.registry import read_payload
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, set_mark, write_json
+from gitmem.store.heard import note_heard
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
@@ -130,8 +131,9 @@ def divert(store: Store) -> Store | None:
     spool = HookSpool(store.private)
     events = sorted(spool.read(_read), key=lambda event: event[1])
     stopped, private = pauses(store), private_store(store)
-    folders = {session: folder for _, _, session, folder in reversed(events) if folder}
-    for name, at, session, _ in events:
+    folders = {session: folder for _, _, session, folder, _ in reversed(events) if folder}
+    heard = set[str]()
+    for name, at, session, _, host in events:
         if any(begin <= at <= end for begin, end in stopped):
             set_mark(_path(store, f"paused-{_name(session)}"), on=True)
             spool.remove([name])
@@ -141,12 +143,14 @@ def divert(store: Store) -> Store | None:
             private = private or private_store(store, make=True)
             if private:
                 spool.move(name, HookSpool(private.private))
+                heard.add(host)
+    note_heard(store.private, heard)  # its hooks run
     return private
 
 
-def _read(event: Delivered) -> tuple[str, float, str, str]:
-    """Return an event's file, time, session and folder, in the words of any host."""
+def _read(event: Delivered) -> tuple[str, float, str, str, str]:
+    """Return an event's file, time, session, folder and agent, in the words of any host."""
     _, read = read_payload(dict(event.payload), event.host, event.event, ({}, ""))
     fields = {**event.payload, **(read or {})}
     session, folder = (fields.get(key) for key in ("session_id", "cwd"))
-    return event.name, event.at.timestamp(), str(session or ""), str(folder or "")
+    return event.name, event.at.timestamp(), str(session or ""), str(folder or ""), event.host

@@ -45,6 +45,7 @@ from gitmem.values import Value
 _OWN = "your settings"
 _PROVIDER = "summary.provider"
 _ANSWERED = "judge-answered"  # the value of that setting which an installation wrote
+_NEW_FOLDER = "\nfolder"  # behind the answer: the folder around that of the settings was made for it
 _MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
@@ -199,8 +200,10 @@ def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object |
 
 def answer_for_models(context: Context, provider: str) -> None:
     """Set which model judges sessions, as the user answered at an installation; `take_answer_back` removes it."""
+    folder = personal_folder(context.environ, context.home)
+    is_new = not os.path.isdir(os.path.dirname(folder))  # else an empty ~/.config is the user's
     set_for_all(context.environ, context.home, _PROVIDER, provider)
-    _write_personal(os.path.join(personal_folder(context.environ, context.home), _ANSWERED), provider.encode())
+    _write_personal(os.path.join(folder, _ANSWERED), f"{provider}{_NEW_FOLDER * is_new}".encode())
 
 
 def take_answer_back(context: Context) -> None:
@@ -211,7 +214,8 @@ def take_answer_back(context: Context) -> None:
     if answered is None:
         return
     origins = {origin.key for origin in read_config(context.environ, context.home, None).origins}
-    if _PROVIDER in origins and read_config(context.environ, context.home, None).summary.provider == answered.decode():
+    provider = answered.decode().removesuffix(_NEW_FOLDER)
+    if _PROVIDER in origins and read_config(context.environ, context.home, None).summary.provider == provider:
         set_for_all(context.environ, context.home, _PROVIDER, None)
     is_empty = (read_small(config) or b"").strip() in {b"", b"summary: {}"}
     made = [config, os.path.join(folder, _MADE)] if is_empty and _is_made(config) else []
@@ -219,7 +223,8 @@ def take_answer_back(context: Context) -> None:
         for path in (note, *made):
             os.unlink(path)
         os.rmdir(folder)  # only if it is empty
-        os.rmdir(os.path.dirname(folder))
+        if answered.decode().endswith(_NEW_FOLDER):
+            os.rmdir(os.path.dirname(folder))
 
 
 def _edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) -> bytes:

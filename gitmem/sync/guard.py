@@ -68,10 +68,11 @@ def check_rewritten(
         command = f"gitmem review {purges[0]}"
         many = f" ('gitmem review' lists {len(purges)})" if len(purges) > 1 else ""
         raise RefusedError(
-            f"{remote.name} was rewritten, perhaps by a purge that is not followed here{many}: '{command}' shows it. "
+            f"{remote.name} has another history now, perhaps since another machine purged a text that this one still "
+            f"has{many}: '{command}' shows it. "
             f"{NOTHING}",
-            f"To take out here, too, what it took out: '{command} --take theirs', then 'gitmem sync'. To push the lost "
-            "commits again: 'gitmem sync --accept rewritten'.",
+            f"To remove the text here, too: '{command} --take theirs', then 'gitmem sync'. To push it again: "
+            "'gitmem sync --accept rewritten'.",
         )
     if theirs is None:
         change = "holds no memory any more; it had"

@@ -39,6 +39,7 @@ _NOTHING = re.compile(
     r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
 )
 _STATE = "] **State**"
+_LABEL = re.compile(r"\s*[^\W\d]{1,20}\s?[:\uff1a]\s*")  # "Decision: "
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
 _LEAST_WORDS = 3  # that carry a topic, in an exchange that is shown, the last one aside
@@ -73,10 +74,11 @@ class Known(Value):
 
 
 class SessionLines(Value):
-    """The lines of the last session, the newest first, and a line of each session before it; see `last_lines`."""
+    """The lines of the last session, the newest first, of each before it, and what was saved since: `last_lines`."""
 
     last: Lines
     before: Lines
+    since: Lines
     is_own: bool = False
 
 
@@ -94,8 +96,11 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     ]
     told.sort(key=lambda one: one.minute)
     is_own = bool(own) and any(one.session == own[:_TAG] for one in told)
-    last = own[:_TAG] if is_own else told[-1].session if told else ""
-    begin = next((one.minute for one in told if one.session == last), "")
+    sessions = [number for number, one in enumerate(told) if one.session]
+    last = own[:_TAG] if is_own else told[sessions[-1]].session if sessions else ""
+    end = len(told) if is_own else sessions[-1] + 1 if sessions else 0
+    begin = next((one.minute for one in told if one.session == last), "~")
+    told, since = [one for one in told[:end] if one.text], told[end:]
     now = [one for one in told if one.session == last or (not one.session and one.minute >= begin)]
     before: dict[str, list[Told]] = {}
     for one in told:
@@ -104,7 +109,10 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
     room = min(max(_BEFORE // max(len(newest), 1), _PER_SESSION), _MOST_PER_SESSION)
     return SessionLines(
-        [(one.text, one.id) for one in reversed(now)], [_in_a_line(several, room) for several in newest], is_own
+        [(one.text, one.id) for one in reversed(now)],
+        [_in_a_line(several, room) for several in newest],
+        [(one.text, one.id) for one in reversed(since)],
+        is_own,
     )
 
 
@@ -150,7 +158,8 @@ def _entries(body: str, known: Known) -> list[Told]:
             following[session], is_last = (halves(exchange)[0], text), False
         else:
             text = brief(without_ids(with_marks(piece, known.marks)))
-        if text and statement(text) not in known.told:
+        is_stated = bool(exchange) and not text  # its session counts, though it has no line
+        if is_stated or (text and statement(text) not in known.told):
             line = by_author(text, known.people.whose(identifier, MEMORY))
             # A prompt may be shown what the line of an exchange leaves out.
             tolds.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
@@ -188,6 +197,8 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
         result = ""  # it repeats the request
     alone = "" if exchange.files or (request and result) else normalized(request or result)
     is_told = any(len(one) >= SHORTEST and one in alone for one in known.told)
+    if _is_only_stated(request, got - asked, exchange, known):
+        return ""
     is_empty = is_told or not (result or exchange.files or counts_alone(request))
     if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
@@ -203,6 +214,15 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     is_open = exchange.outcome is not Outcome.SUCCESS and reply not in after
     was_refuted = is_open and may_refute(replied, f"{request} {result}")
     return line + (f' (the next request: "{reply}")' if was_refuted else "") + failed
+
+
+def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: Known) -> bool:
+    """Return whether an exchange is a statement that is shown elsewhere, and an answer that says `new` words of it."""
+    rest = normalized(_LABEL.sub("", request))
+    told = [one for one in known.told if len(one) >= SHORTEST and one in rest]
+    for one in told:
+        rest = rest.replace(one, " ")
+    return bool(told) and not (exchange.files or exchange.failed or _topics(rest) or len(new) >= _LEAST_WORDS)
 
 
 def halves(exchange: Exchange) -> tuple[str, str]:

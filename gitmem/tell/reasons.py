@@ -124,7 +124,7 @@ def _nobody(why: Why) -> list[str]:
         return ["  no line that a session wrote has been recorded yet"]
     if why.line.at is not None and why.line.at < why.since:
         began = f"{why.since.astimezone():%Y-%m-%d %H:%M}"
-        return [f"  it was written before {began}, when a line of a session was first recorded"]
+        return [f"  nobody recorded it: this memory knows lines of code since {began}, and it is older"]
     return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
 
 

@@ -95,8 +95,8 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
         quoted = " / ".join(_quoted(other, people.whose(other.id), day_of(other.when)) for other in older)
-        about = f"{fact.kind}; since {day_of(fact.when)}, before: {quoted}; not decided yet, see `gitmem review`"
-    about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
+        about = f"{fact.kind}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
+    about = f"{fact.kind}; {change}; to decide: `gitmem review`" if change else about
     author = (people.other if change else people.whose)(fact.id)
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
@@ -250,6 +250,6 @@ def _own_line(
         goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.whose(winner.id))}"
         return f"- Not here: {_quoted(own, author)} {goes_before}"
     older = " / ".join(_quoted(fact, mine.whose(fact.id)) for fact in before)
-    said = str(change) if change else f"before: {older}" if older else ""
-    more = f"{day_of(own.when)}; {said}; not decided yet, see `gitmem --user review`" if said else day_of(own.when)
+    said = str(change) if change else f"it contradicts: {older}" if older else ""
+    more = f"{day_of(own.when)}; {said}; to decide: `gitmem --user review`" if said else day_of(own.when)
     return f"- {_quoted(own, author, own.kind, more)}"

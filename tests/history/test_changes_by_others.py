@@ -198,7 +198,7 @@ def test_what_another_author_said_before_is_told_with_the_name(people):
     mallory.commit_all("-m", "A rule")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
     sync(ada)
-    assert f"before: {TURNED} (by Mallory, 2020-01-01)" in ada.told()
+    assert f"it contradicts: {TURNED} (by Mallory, 2020-01-01)" in ada.told()
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ def _held(one: Machine, *texts: str) -> list[str]:
 
 def _follow(one: Machine) -> None:
     """Sync, look at what an erasure takes out, and say yes, as `gitmem review` does."""
-    with pytest.raises(RefusedError, match="not followed here") as refused:
+    with pytest.raises(RefusedError, match="another machine purged") as refused:
         one.sync()
     [waiting] = waiting_purges(one.store)
     assert f"'gitmem review {waiting.path} --take theirs', then 'gitmem sync'" in refused.value.remedy

@@ -286,7 +286,7 @@ def test_a_purge_that_is_not_of_the_users_own_machine_asks(pair: tuple[Machine, 
         each.reopen()
     purge(first.store, SECRET)
     first.sync()
-    with pytest.raises(RefusedError, match="by a purge that is not followed here"):
+    with pytest.raises(RefusedError, match="has another history now, perhaps since another machine purged"):
         second.sync()
     [waiting] = waiting_purges(second.store)
     assert "which purge.machines does not list" in waiting.why

@@ -81,6 +81,29 @@ def test_only_the_value_goes():
     assert redact(f"[the password is {secret}](../a1.md)").text == "[the password is [REDACTED:password]](../a1.md)"
 
 
+@pytest.mark.parametrize("before", ["비밀번호는 ", "암호: ", "password: ", "비번은 "])
+@pytest.mark.parametrize("secret", ["하늘바다123!", "하늘바다123!이야", "여름4!휴가2"])
+def test_a_password_in_hangul_goes_where_digits_stand_beside_a_sign(before, secret):
+    marker = before + "[REDACTED:password]"
+    assert redact(f"{before}{secret} 끝").text == f"{marker} 끝"
+    escaped = json.loads(redact(json.dumps({"a": f'{before}{secret}" 끝\n'})).text)
+    assert escaped == {"a": f'{marker}" 끝\n'}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "비밀번호는 최소8자 이상!",
+        "비밀번호: 영문·숫자 8~16자!",
+        "암호는 이슈#123을 보라",
+        "비밀번호는 약50%가 짧다!",
+        "암호가 노출되었다!!",
+    ],
+)
+def test_a_sentence_about_passwords_in_korean_stays(sentence):
+    assert redact(sentence).text == sentence
+
+
 @pytest.mark.parametrize(
     "secret", ["Qx7&3" + "xyz", "ab&3" + "xyz", "Qx7!;3|x" + "yz", "Qx7<3,x>" + "yz", "Qx7'3" + "xyz9"]
 )

@@ -17,7 +17,16 @@ from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.history.origin import blame
-from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
+from gitmem.history.records import (
+    HEAD,
+    CommitRecord,
+    changed_lines,
+    difference,
+    edits_by_hand,
+    own_history,
+    records,
+    resolve,
+)
 from gitmem.history.sessions import find_session, named_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
 from gitmem.learn.judge import answers_of
@@ -38,17 +47,23 @@ def run_log(args: Args, app: App) -> None:
         return
     limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
-    commits = records(
-        store,
-        path=named_path(store, app, path) if path else None,
-        op=args.op,
-        session=args.session and named_session(store, args.session),
-        kind=args.type,
-        since=since.first if since else None,
-        until=until.last if until else None,
-        limit=limit + 1 if limit else None,
-        merges=args.merges or args.op == Op.MERGE,
-    )
+    path = named_path(store, app, path) if path else None
+
+    def read(most: int | None) -> list[CommitRecord]:
+        return records(
+            store,
+            path=path,
+            op=args.op,
+            session=args.session and named_session(store, args.session),
+            kind=args.type,
+            since=since.first if since else None,
+            until=until.last if until else None,
+            limit=most,
+            merges=args.merges or args.op == Op.MERGE,
+        )
+
+    most = limit + 1 if limit else None
+    commits, hidden = (read(most), 0) if args.all or path or args.op else own_history(read, most)
     more = given is None and len(commits) > limit
     commits = commits[: limit or None]
     stats = changed_lines(store, commits) if args.stat else {}
@@ -57,7 +72,8 @@ def run_log(args: Args, app: App) -> None:
     lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in commits)
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
     aside = aside if commits else "No commit is of this kind."
-    app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
+    kept = f"Not listed: {count(hidden, 'commit')} of gitmem's own housekeeping (--all lists all)." * bool(hidden)
+    app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside, kept))
 
 
 def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gitmem.cli.hook_stores import REMOTE, connected, find, join, joined
-from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
+from gitmem.cli.recall_hooks import follow_settings, help_for, said_kept, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import caller, find_host, read_payload
@@ -207,7 +207,8 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
             _answer_start(app, root, folder, event._replace(read=read), partial(tell, app.out, answer), host.sign)
         else:
             store = _hurried(app, root, folder)
-            tell(app.out, answer, help_for(store, name, read))
+            kept = said_kept(store, name, read) if event.recorded and host.sign else ""
+            tell(app.out, answer, help_for(store, name, read), {host.sign: kept} if kept else {})
             follow_settings(store, spool)
 
 

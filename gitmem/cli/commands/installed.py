@@ -65,11 +65,11 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
         lines.append(plan.host.note)
     servers = (short_path(app, path) for path in _paths_of(plan, MCP))
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
-    lines += _answers(in_the_way)
+    is_new = any(change.changes for _, change in plan.changes)
+    lines += _answers(in_the_way, is_new=is_new)
     if stops := [obstacle for obstacle in in_the_way if not obstacle.asked]:
         said = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
         app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{said}" for obstacle in stops)))
-    is_new = any(change.changes for _, change in plan.changes)
     if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
         lines.append(f"{title} asks before the first use of each of these tools, and refuses it in scripts: {remedy}")
@@ -84,9 +84,13 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
     return "\n".join(lines)
 
 
-def _answers(in_the_way: Sequence[Obstacle]) -> Iterator[str]:
-    """Yield what the agent will ask at its next start, and which answer to give."""
-    yield from dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
+def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
+    """Yield what the agent will ask at its next start, and which answer to give; once said, only that it will."""
+    asked = dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
+    if asked and not is_new:
+        yield f"It still waits for {count(len(asked), 'answer')} of yours: 'gitmem doctor' says which."
+    else:
+        yield from asked
 
 
 def _heard(app: App, host: Host) -> float:

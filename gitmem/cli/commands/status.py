@@ -14,11 +14,11 @@ from gitmem.cli.output import few, finding_lines
 from gitmem.health.access import ACCESS
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, WITHOUT_MODEL
+from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
-from gitmem.store.layers import mode_words
+from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
 from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_notes
@@ -48,7 +48,9 @@ def run_status(args: Args, app: App) -> None:
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
+    more = more._replace(beside=_beside(store))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
+    del value["beside"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
     value |= {name: part._asdict() for name in ("vectors", "models") if (part := value[name])}
     value["running"] = [job._asdict() for job in more.running]
@@ -79,6 +81,12 @@ class _More(Value):
     models: Spending | None
     mode: str
     running: list[Job]
+    beside: str = ""
+
+
+def _beside(store: Store) -> str:
+    """Return where the rest of a project's memory is, if some of it is private."""
+    return "; more is private: gitmem --private status" if private_store(store) else ""
 
 
 def _used(store: Store) -> tuple[int, int, int]:
@@ -96,7 +104,8 @@ def _used_words(more: _More) -> str:
         return "nothing was shown to an agent in the last seven days"
     shown = [f"{count(more.told, 'text')} shown to agents"] * bool(more.told)
     asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    words = [f"memory had something for {more.answered:,} of {asked}"] * bool(more.asked)
+    of = f"{more.answered:,} of" if more.answered else "none of"
+    words = [f"memory had something for {of} {asked}"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
 
 
@@ -125,7 +134,7 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
         ("recording", _recording(status, more, unread=unread, read_only=app.read_only)),
-        ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
+        ("knows", ", ".join((*known, count(knows.patterns, "known error"))) + more.beside),
         ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
         ("size", f"{bytes_of(status.bytes)} in {status.store}"),
@@ -218,7 +227,7 @@ def _model_words(models: Spending | None, provider: str) -> str:
     if provider == HOST:
         return "your agent reviews finished sessions itself: its start names those that wait"
     if models is None:
-        return f"none; {TURN_ON}"
+        return "none; to turn one on: gitmem config --user summary.provider agent"
     if not models.questions:
         return f"{models.provider}, not asked today"
     tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")

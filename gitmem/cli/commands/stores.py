@@ -311,6 +311,8 @@ def run_backup(args: Args, app: App) -> None:
     if ended := done.records["ended"]:
         counts[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(counts)}."
+    if layers.private_store(store):
+        text += "\nWhat is private is not in it: gitmem --private backup FILE"
     app.answer(done._asdict(), plain(text), OWN)
 
 

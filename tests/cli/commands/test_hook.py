@@ -346,6 +346,23 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
     assert line(session_id="s-3").endswith("; recording")
 
 
+@pytest.mark.parametrize(
+    "prompt", ["기억하지 마: 고객이 떠난다", "Off the record, the customer leaves.", "Don't record this: x"]
+)
+def test_a_prompt_that_asks_not_to_be_recorded_is_answered_with_what_keeps_it_out(host, prompt):
+    host.here("save", "Use uv, not pnpm")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "cwd": str(host.project)}
+
+    def said(text: str) -> str:
+        out = host.process("hook", "claude", stdin=json.dumps(event | {"prompt": text}).encode())
+        return str(json.loads(out)["systemMessage"]) if out else ""
+
+    assert "<private>…</private> around words keeps them out" in said(prompt)
+    assert said(f"Say it again: {prompt}") == ""
+    host.here("pause", "1h")
+    assert said(f"{prompt} again") == ""
+
+
 def answer_to(host: Host, *args: str, data: bytes = b"") -> dict[str, str]:
     out = host.process("hook", "claude", *args, stdin=data)
     return json.loads(out).get("hookSpecificOutput", {}) if out else {}

@@ -35,7 +35,7 @@ def warnings(run, check: str) -> str:
 
 
 ASKED = {
-    "claude": ("Claude Code is recorded at a terminal once you trust this folder", "Yes, I trust this folder"),
+    "claude": ("Claude Code asks at its next start whether you trust this folder", "Yes, I trust this folder"),
     "codex": ("Codex asks at its next start whether you trust this folder", "Choose Yes"),
     "gemini": ("Gemini CLI asks at its next start whether you trust this folder", "Answer that you trust"),
     "copilot": ("Copilot CLI asks at its next start whether you trust this folder", "Answer that you trust"),

@@ -33,7 +33,7 @@ def test_status_as_json(gitmem, store):
 
 
 def test_status_says_that_an_agent_reviews_sessions_itself(gitmem):
-    assert "models      none; to let a model review" in gitmem("status")[1]
+    assert "models      none; to turn one on" in gitmem("status")[1]
     gitmem("config", "--user", "summary.provider", "host")
     assert "models      your agent reviews finished sessions itself" in gitmem("status")[1]
 

@@ -70,6 +70,18 @@ def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project,
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_empty_folder_of_settings_stays_only_if_it_was_the_users(bare_project, home, is_there):
+    folder = home / ".config"
+    if is_there:
+        folder.mkdir()
+    assert bare_project("install", "claude", "--init", "--yes")[0] == 0
+    assert (folder / "gitmem").is_dir()
+    assert bare_project("uninstall", "--everything", "--yes")[0] == 0
+    assert not (folder / "gitmem").exists()
+    assert folder.exists() is is_there
+
+
 def test_what_it_wrote_goes_also_where_the_memory_with_its_record_went_before(bare_project):
     run, project = bare_project, bare_project.cwd
     assert run("install", "claude", "--init", "--yes")[0] == 0
