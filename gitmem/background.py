@@ -21,7 +21,7 @@ from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import is_running
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
@@ -258,8 +258,7 @@ class _Steps:
             if tries < _READ_TRIES:
                 raise
             self._note("session end", f"{error.message} It is not tried again. {error.remedy}")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        drop_file(path)
 
     def before_compaction(self, session: PendingSession) -> None:
         """Save all that the transcript tells before the context is compacted."""
@@ -368,5 +367,4 @@ class _Steps:
         return os.path.join(self._store.private, folder, file_name(session.name))
 
     def _unmark(self, session: PendingSession) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._path(_MARKS, session))
+        drop_file(self._path(_MARKS, session))

@@ -23,7 +23,7 @@ from gitmem.git.layout import MEMORY_BRANCH, Layout
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
 from gitmem.git.repository import SYNC, is_object_id
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.values import Value
 
 OWN_REFS = "refs/worktree"  # of refs of the git folder alone, not of the common one
@@ -77,8 +77,7 @@ class Quarantine:
                 self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
         finally:
             for path in adopted:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+                drop_file(path)
 
     def fetched(self) -> dict[str, str]:
         """Return what was fetched, by the names of the refs below `refs/worktree/`."""

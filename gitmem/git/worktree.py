@@ -173,20 +173,16 @@ class WorkTree:
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove the temporary files of staged content."""
-        names = [item.temporary for item in staged if item.temporary is not None]
-        if names:
-            with contextlib.suppress(OSError, RefusedError), enter(self.root, [self._temporary]) as folder:
-                for name in names:
-                    with contextlib.suppress(OSError):
-                        folder.unlink(name)
+        self._remove_temporary([item.temporary for item in staged if item.temporary is not None])
 
     def clean_temporary(self) -> None:
         """Remove temporary files of killed processes; only under the store's lock."""
-        with (
-            contextlib.suppress(FileNotFoundError, NotADirectoryError, RefusedError),
-            enter(self.root, [self._temporary]) as folder,
-        ):
-            for name in folder.names():
+        with contextlib.suppress(RefusedError):
+            self._remove_temporary(self.names(self._temporary))
+
+    def _remove_temporary(self, names: Sequence[str]) -> None:
+        with contextlib.suppress(OSError, RefusedError), enter(self.root, [self._temporary]) as folder:
+            for name in names:
                 with contextlib.suppress(OSError):
                     folder.unlink(name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from gitmem.config.read import shown, value_of
@@ -37,7 +37,7 @@ from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
 from gitmem.purge.records import read_state, record_path
 from gitmem.store.copies import find_copies
-from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
+from gitmem.store.findings import Check, FailureLog, Finding, Level, bytes_below, judged
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.merge_driver import merges_pulls
@@ -47,9 +47,6 @@ from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
 from gitmem.sync.guard import check_pulled
 from gitmem.text.sentences import age, count
 
-Check = Callable[[Store], Iterator[Finding]]
-
-_PURGED = "purged.json"  # as in gitmem.purge.records
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
@@ -152,10 +149,6 @@ def check_size(store: Store) -> Iterator[Finding]:
 
 def check_purges(store: Store) -> Iterator[Finding]:
     """Report purges that wait for an answer, and invalid files in the folder of their records."""
-    if not os.path.exists(os.path.join(store.private, _PURGED)):
-        yield Finding("purges", Level.OK, "No purge waits for an answer.")
-        return
-
     state = read_state(store.private)
     waiting = sorted((record_path(key), why) for key, why in state.waiting.items())
     if waiting:

@@ -17,14 +17,14 @@ from gitmem.document.message import Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
-from gitmem.health.doctor import CHECKS, OPENED, Check, check_attributes
+from gitmem.health.doctor import CHECKS, OPENED, check_attributes
 from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
 from gitmem.history.review import ToReview
 from gitmem.history.session_count import count_sessions
 from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
-from gitmem.store.findings import Finding, Level, bytes_below, examine
+from gitmem.store.findings import Check, Finding, Level, bytes_below, examine
 from gitmem.store.heard import last_heard
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
@@ -130,7 +130,7 @@ def _status(
         unfinished=hooks.unfinished(),
         aside=len(store.spool.aside()) + len(hooks.aside()),
         edited=edited or (),
-        remotes=_remotes(store) if recent else (),
+        remotes=tuple(states(store)) if recent and store.has_remotes() else (),
         review=review,
         contradictions=contradictions,
         attention=(*damage, *attention),
@@ -209,13 +209,6 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
         return tuple(read())
     except GitmemError:  # conflicts in the index; a check reports the merge
         return None
-
-
-def _remotes(store: Store) -> tuple[RemoteState, ...]:
-    if not store.has_remotes():
-        return ()
-
-    return tuple(states(store))
 
 
 def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:

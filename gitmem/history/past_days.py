@@ -6,7 +6,6 @@ through `tests/archive/test_days.py` and `tests/search/test_sources.py`.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from gitmem.document.ids import tail_of
 from gitmem.document.message import Op, Trailer
 from gitmem.git.repository import is_object_id
 from gitmem.platform.machine import date
-from gitmem.platform.safe_open import read_regular, read_text, replace_file
+from gitmem.platform.safe_open import drop_file, read_regular, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ def keep_days(store: Store) -> None:
         return
     wanted = _wanted(store, tip)
     for name in names - {day.name for day in wanted}:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, name))
+        drop_file(os.path.join(folder, name))
     undone = _undone_entries(store, tip) if wanted else frozenset()
     for day, data in zip(wanted, store.repository.blobs([*wanted.values()]), strict=True):
         rest = _without(data, undone)

@@ -39,7 +39,8 @@ _POLICY = "Only your organization can change that."
 def obstacles(host: Host, place: InstallPlace) -> list[Obstacle]:
     """Return what keeps a host from running what is installed at a place; of settings nothing is changed."""
     parts = {edit.part for edit in edits_of(host, place) if edit.part in {HOOKS, MCP} and is_present(edit)}
-    found = [*_switched_off(host, place), *_READERS.get(host.name, _none)(host, place), *_server_off(host, place)]
+    own = _READERS[host.name](host, place) if host.name in _READERS else ()
+    found = [*_switched_off(host, place), *own, *_server_off(host, place)]
     return [obstacle for obstacle in found if obstacle.part in parts]
 
 
@@ -100,10 +101,6 @@ def _at(value: object, *keys: str) -> object:
 def _names(value: object, *keys: str) -> list[object]:
     value = _at(value, *keys)
     return value if isinstance(value, list) else []
-
-
-def _none(_host: Host, _place: InstallPlace) -> Found:
-    return iter(())
 
 
 def _around(folder: str) -> Iterator[str]:

@@ -246,10 +246,6 @@ def _read_opencode(out: bytes) -> ModelAnswer:
     return _answer("".join(said), tokens, names=("output", "input"))
 
 
-def _read_text(out: bytes) -> ModelAnswer:
-    return _answer(out.decode("utf-8", "replace").strip())
-
-
 def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
     return environ.get(variable) or os.path.join(environ.get("HOME") or os.path.expanduser("~"), name)
 
@@ -279,7 +275,12 @@ PROGRAMS = {
         Program("gemini", "Run 'gemini' once.", _gemini, _read_gemini, ("flash", "pro"), _of_gemini),
         Program("qwen", "Run 'qwen' once to sign in.", _qwen, _read_result),
         Program("opencode", "See 'opencode auth list'.", _opencode, _read_opencode),
-        Program("copilot", "Run 'copilot' once to sign in.", _copilot, _read_text),
+        Program(
+            "copilot",
+            "Run 'copilot' once to sign in.",
+            _copilot,
+            lambda out: _answer(out.decode("utf-8", "replace").strip()),
+        ),
         Program("droid", "Run 'droid' once to sign in.", _droid, _read_result, recorded=_of_droid),
     )
 }

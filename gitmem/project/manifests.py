@@ -82,22 +82,14 @@ def _of_cargo(text: str) -> _Declared:
     )
 
 
-def _of_go(text: str) -> _Declared:
-    return _Declared(_names(_REQUIRED.findall(text)))
-
-
-def _of_requirements(text: str) -> _Declared:
-    return _Declared(_names(text.splitlines()))
-
-
 _READERS: Mapping[str, Callable[[str], _Declared]] = {
     "pyproject.toml": _of_pyproject,
     "setup.cfg": _of_setup,
-    "requirements.txt": _of_requirements,
+    "requirements.txt": lambda text: _Declared(_names(text.splitlines())),
     "package.json": _of_package,
     "composer.json": _of_package,
     "Cargo.toml": _of_cargo,
-    "go.mod": _of_go,
+    "go.mod": lambda text: _Declared(_names(_REQUIRED.findall(text))),
 }
 
 

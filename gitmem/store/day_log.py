@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.platform.machine import datetime, timedelta
+from gitmem.platform.safe_open import drop_file
 from gitmem.values import Value
 
 _SUFFIX = ".jsonl"
@@ -36,8 +37,7 @@ class DayLog(Value):
         oldest = self.name_of(at - timedelta(days=self.days))
         for name in self.names() if not size else ():
             if name < oldest:
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(self.folder, name))
+                drop_file(os.path.join(self.folder, name))
 
     def name_of(self, at: datetime) -> str:
         """Return the name of the file of a day."""

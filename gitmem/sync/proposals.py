@@ -309,13 +309,10 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
             yield CiFinding("authors", ERROR, "", 0, f"Commit {oid} is by {address}, who is not among the authors.")
         if len(message) > MAX_FILE:
             yield CiFinding("size", ERROR, "", 0, f"The message of commit {oid} has {len(message):,} characters.")
-        for finding in redact(message[:MAX_FILE], allow=allow).findings:
-            yield CiFinding(
-                "secrets", ERROR, "", 0, f"The message of commit {oid} has a likely secret: {finding.kind}."
-            )
-        for finding in redact(people[:MAX_FILE], allow=allow).findings:
-            why = f"The author or committer of commit {oid} has a likely secret: {finding.kind}."
-            yield CiFinding("secrets", ERROR, "", 0, why)
+        for what, text in (("message", message), ("author or committer", people)):
+            for finding in redact(text[:MAX_FILE], allow=allow).findings:
+                why = f"The {what} of commit {oid} has a likely secret: {finding.kind}."
+                yield CiFinding("secrets", ERROR, "", 0, why)
 
 
 def _check_history(

@@ -7,7 +7,6 @@ leaves nothing behind and starts over after a random pause. No lock is held duri
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -19,7 +18,7 @@ from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import RefMoves, move_refs
 from gitmem.git.setup import make_root
 from gitmem.history.changes_by_others import others_changes
-from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.platform.safe_open import drop_file, read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.arrivals import check_arrivals
@@ -295,8 +294,7 @@ class _Sync:
         """Record what the remote has now and empty its inbox of `taken`, or raise the refusal of a push."""
         if refused is None:
             note_synced(self._store, self._remote, target)
-            with contextlib.suppress(FileNotFoundError):  # the inbox has no commits of this machine any more
-                os.unlink(self._left)
+            drop_file(self._left)  # the inbox has no commits of this machine any more
             if taken:
                 self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
         elif isinstance(refused, ProtectedError) and remote_tip is not None:
