@@ -6,13 +6,11 @@ Each user has a branch for transcripts there.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator
 
-from gitmem.errors import BusyError, GitmemError, RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.address import Remote
-from gitmem.git.locking import open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
@@ -27,8 +25,6 @@ from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
 from gitmem.sync.records import SyncRecord, read_records, write_record
 from gitmem.sync.rounds import sync
-
-_FOLDER = "sync"
 
 
 def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -> Synced:
@@ -53,22 +49,12 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -
 
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync the remotes that were added here, without prompts, in one process at a time; yield the errors."""
-    if not store.may_write():
-        return
-    folder = os.path.join(store.private, _FOLDER)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    lock = open_lock(store.repository.git, folder, purpose="sync", machine=store.context.machine)
-    try:
-        lock.acquire(0)
-    except BusyError:
-        return
-    with lock:
-        for remote in added_remotes(store):
-            try:
-                sync_remote(store, remote, options, asks=False)
-            except GitmemError as error:
-                yield error
+    """Sync the remotes that were added here, without prompts; yield the errors. `jobs.turn_of` lets one go on."""
+    for remote in added_remotes(store) if store.may_write() else ():
+        try:
+            sync_remote(store, remote, options, asks=False)
+        except GitmemError as error:
+            yield error
 
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a user's ref follow; branches, as some remotes want

@@ -115,6 +115,17 @@ def test_no_key_of_a_repository_starts_a_program(machine, traps, key):
     assert "trap" not in "".join(told), "nobody is told to use what is not theirs"
 
 
+def test_a_sync_behind_a_hook_works_where_the_lock_is_a_ref_as_on_a_shared_file_system(machine, monkeypatch):
+    monkeypatch.setattr("gitmem.git.locking.file_locks_serve", lambda _: False)
+    first = machine("laptop")
+    first.save("one")
+    assert list(sync_in_background(first.store, Options())) == []
+    second = machine("desktop")
+    second.save("two")
+    assert list(sync_in_background(second.store, Options())) == []
+    assert list(sync_in_background(first.store, Options())) == [], "it merges, and moves its branch under the lock"
+
+
 @pytest.mark.parametrize("key", _KEYS_OF_PLAIN_GIT)
 def test_plain_git_starts_what_the_traps_name(machine, traps, key):
     first = machine("laptop")
