@@ -40,7 +40,7 @@ from gitmem.model.pattern import parse_pattern, render_pattern, unseen
 from gitmem.model.request import classify
 from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.store.store import Store
-from gitmem.store.transact import transact
+from gitmem.store.transact import preview, transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
@@ -144,14 +144,6 @@ class Undone(Value):
     notices: tuple[str, ...] = ()
 
 
-class _DryRunError(Exception):
-    """Ends the transaction of a dry run."""
-
-    def __init__(self, planned: Undone) -> None:
-        super().__init__()
-        self.planned = planned
-
-
 def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
     """Undo one commit, or all commits of a session, by one new commit; idempotent.
 
@@ -167,15 +159,11 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     session = session or (revision if chosen[0].session == revision else None)
 
     def plan(transaction: Transaction) -> Undone:
-        planned = _UndoPlanner(store, transaction, chosen).plan(session)
-        if dry_run:
-            raise _DryRunError(planned)
-        return planned
+        return _UndoPlanner(store, transaction, chosen).plan(session)
 
-    try:
-        outcome = transact(store, plan, purpose="undo")
-    except _DryRunError as stopped:
-        return stopped.planned
+    if dry_run:
+        return preview(store, plan, purpose="undo")
+    outcome = transact(store, plan, purpose="undo")
     done = outcome.value
     commit = outcome.commits[-1] if done.files else None
     if commit:

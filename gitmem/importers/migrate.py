@@ -56,7 +56,7 @@ from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.record.exchanges import save_exchanges
 from gitmem.record.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
-from gitmem.store.transact import transact
+from gitmem.store.transact import preview, transact
 from gitmem.store.transaction import Transaction
 from gitmem.store.transcripts import put, read
 from gitmem.values import Value
@@ -85,10 +85,6 @@ class Migrated(Value):
     there: int
     left: tuple[Left, ...]
     notices: tuple[str, ...]
-
-
-class _DryRunError(Exception):
-    """Ends the transaction of a dry run."""
 
 
 def migrate(
@@ -130,10 +126,8 @@ def session_of(source: Source) -> str:
 
 def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_run: bool) -> Migrated:
     """Migrate some items in one transaction, and return `done` with them."""
-    after = done
 
-    def plan(transaction: Transaction) -> None:
-        nonlocal after
+    def plan(transaction: Transaction) -> Migrated:
         commits = commits_with(store.repository, {Trailer.MIGRATED.value: ""}, undone=False)
         known = {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
         bringing = _Bringing(transaction, store, done.session, not dry_run)
@@ -146,15 +140,12 @@ def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_
                 continue
             brought += [Brought(item.source, path) for path in found]
             there += not found
-        after = done._replace(brought=tuple(brought), left=tuple(left), there=there)
-        if dry_run:
-            raise _DryRunError
+        return done._replace(brought=tuple(brought), left=tuple(left), there=there)
 
-    try:
-        outcome = transact(store, plan, purpose="migrate")
-    except _DryRunError:
-        return after
-    return after._replace(notices=tuple(dict.fromkeys((*after.notices, *outcome.notices))))
+    if dry_run:
+        return preview(store, plan, purpose="migrate")
+    outcome = transact(store, plan, purpose="migrate")
+    return outcome.value._replace(notices=tuple(dict.fromkeys((*done.notices, *outcome.notices))))
 
 
 def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry_run: bool) -> Migrated:
@@ -164,7 +155,7 @@ def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry
     try:
         if is_new and not dry_run:
             put(store, item.session, item.when, item.lines, when=item.when)
-        # An earlier version stored the transcript only.
+        # A migration that was killed may have stored the transcript only.
         is_new |= not dry_run and _make_exchanges(store, item, done.source.kind.value)
     except GitmemError as error:
         return done._replace(left=(*done.left, Left(item.source, error.message)))

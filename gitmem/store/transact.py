@@ -291,3 +291,20 @@ def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, sc
             else:
                 return outcome._replace(notices=(*repaired, *outcome.notices))
     raise busy
+
+
+class _PreviewedError(Exception):
+    """Ends the transaction of a preview."""
+
+
+def preview(store: Store, plan: Callable[[Transaction], T], *, purpose: str) -> T:
+    """Run a plan as `transact` does and return its value; nothing is committed. Raises as `transact`."""
+    values: list[T] = []
+
+    def stop(transaction: Transaction) -> None:
+        values.append(plan(transaction))
+        raise _PreviewedError
+
+    with contextlib.suppress(_PreviewedError):
+        transact(store, stop, purpose=purpose)
+    return values[-1]
