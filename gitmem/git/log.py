@@ -70,8 +70,10 @@ def log(
     until: datetime | None = None,
     limit: int | None = None,
     merges: bool = True,
+    by_parents: bool = False,
+    timeout: float = _SECONDS,
 ) -> list[Commit]:
-    """Return the commits of a revision, newest first, as `git log` orders them.
+    """Return the commits of a revision, newest first, as `git log` orders them, `by_parents` none before its children.
 
     `paths` keeps those that changed one of these files or folders, `trailers` those that have a trailer with this
     prefix for every key. `since` and `until`, both inclusive, compare the author date; git's own options of that name
@@ -81,12 +83,12 @@ def log(
     # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
     greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
-    options += [] if merges else ["--no-merges"]
+    options += ["--no-merges"] * (not merges) + ["--topo-order"] * by_parents
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]
         command = ("log", *_FORMAT, *options, *bound, "--end-of-options", revision, "--", *paths)
-        output = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
+        output = git.run("--literal-pathspecs", *command, timeout=timeout)
         return list(_commits(output))
 
     def keep(commit: Commit) -> bool:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.layout import MEMORY_BRANCH, Layout
 from gitmem.platform.safe_open import read_text
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TYPE_CHECKING, Any, TypeVar, Value
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
     from gitmem.git.history import StoreRepo
+    from gitmem.git.log import Commit
     from gitmem.git.objects import Objects, PathChange
     from gitmem.git.process import Git
 
 
+T = TypeVar("T")
 _OBJECT_ID_LENGTHS = (40, 64)
 _SHA1_DIGITS = 40
 _LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is worth the 3 ms its import takes
@@ -93,7 +95,7 @@ class Repository:
         self.layout = layout
         self._environ = environ
         self._objects: Objects | None = None
-        self._changes: dict[tuple[str, str], list[PathChange]] = {}  # by two commits, of the last few
+        self._answers: dict[tuple[str, ...], Any] = {}  # the last few
 
     @cached_property
     def git(self) -> Git:
@@ -254,9 +256,27 @@ class Repository:
 
         if paths or not (is_object_id(old) and is_object_id(new)):
             return tree_changes(self.git, old, new, *paths)
-        if (old, new) not in self._changes:  # a sync asks for the same ones several times
-            self._changes = {**dict([*self._changes.items()][-3:]), (old, new): tree_changes(self.git, old, new)}
-        return self._changes[old, new]
+        return self._once(("changes", old, new), lambda: tree_changes(self.git, old, new))
+
+    def since(self, old: str, new: str, timeout: float = 300.0) -> list[Commit]:
+        """Return the commits that `new` has and `old` ("": nothing) lacks, given by full ids, children first."""
+        from gitmem.git.log import log
+
+        def ask(*, by_parents: bool = False) -> list[Commit]:
+            return log(self.git, f"{old}..{new}" if old else new, by_parents=by_parents, timeout=timeout)
+
+        def read() -> list[Commit]:
+            commits = ask()  # of a line, which any order shows so, in a third of the time
+            return ask(by_parents=True) if any(len(commit.parents) > 1 for commit in commits) else commits
+
+        return self._once(("since", old, new), read)
+
+    def _once(self, question: tuple[str, ...], ask: Callable[[], T]) -> T:
+        """Return git's answer to a question that a sync, or a page, asks several times."""
+        if question not in self._answers:
+            self._answers = {**dict([*self._answers.items()][-3:]), question: ask()}
+        answer: T = self._answers[question]
+        return answer
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Return whether `old` is an ancestor of `new`; False if either is missing."""

@@ -123,11 +123,11 @@ def _index(store: Store, seconds: float) -> _Index:
         return old
     try:
         try:
-            new = _extended(store, old, f"{old.tip}..{tip}" if old.tip else tip, tip, seconds)
+            new = _extended(store, old, tip, seconds)
         except GitmemError:
             if not old.tip:
                 raise
-            new = _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)  # the old tip is gone, as after a purge
+            new = _extended(store, _Index(_EMPTY, ""), tip, seconds)  # the old tip is gone, as after a purge
     except GitmemError:
         if seconds < _SECONDS:
             with contextlib.suppress(OSError):
@@ -222,14 +222,14 @@ class _Index:
             yield int(self._data[start : self._data.index(b"\n", start)])
 
 
-def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: float) -> bytes:
+def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
     """Return the file of an index, extended by what further commits brought."""
     from gitmem.history.contributions import brought  # late: a complete index needs none of it
 
     identity = store.identity().result()
     address = one_line(identity.email, LENGTH)
     if old.user[0] not in {"", address}:  # who is another changes with the user
-        old, revisions = _Index(_EMPTY, ""), tip
+        old = _Index(_EMPTY, "")
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_user(*line.split("\t")[:2]) for line in origins)
@@ -237,9 +237,9 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
     def known(identifier: str) -> list[int]:
         return [*old.numbers(identifier), *added.get(identifier, [])]
 
-    for name, origin, sources in brought(store, revisions, seconds, has_others=has_others) if tip else ():
+    for name, origin, sources in brought(store, old.tip, tip, seconds, has_others=has_others) if tip else ():
         if name == FOREIGN and not has_others and old.tip:  # so far not all that is the user's had to be known
-            return _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)
+            return _extended(store, _Index(_EMPTY, ""), tip, seconds)
         identifier = name.replace(AGAIN, CHANGED)
         number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
         if sources:

@@ -97,8 +97,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
 
     repository, people = store.repository, People(store)
     try:
-        newest = log(repository.git, f"{seen}..{tip}", limit=_MAX_COMMITS)
-        if not waiting and len(newest) < _MAX_COMMITS and all(_is_users_own(store, commit) for commit in newest):
+        if not waiting and all(_is_users_own(store, commit) for commit in repository.since(seen, tip)):
             return {}
         changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history

@@ -52,7 +52,6 @@ _IS_MADE = re.compile(
     r"|(?:date|created|updated|ended|week|month|number|exchanges): [0-9TWZ:+ -]{1,40}"
 )
 _MENTIONED = re.compile(rf"\^({ID_FORM})")
-_FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _LATE = "The authors of entries in others' commits could not be looked up in time."
@@ -75,19 +74,15 @@ class _Commit(Value):
     is_users_own: bool
 
 
-def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
-    """Return commits, the oldest first."""
-    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
-    output = store.repository.git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
-    fields = output.decode("utf-8", "replace").split("\0")
+def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
+    """Return the commits that `new` has and `old` lacks, the oldest first."""
     cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
     commits = []
-    for place in range(0, len(fields) - 1, len(_FIELDS)):
-        oid, name, email, text = fields[place : place + len(_FIELDS)]
-        trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
+    for logged in reversed(store.repository.since(old, new, seconds)):
+        oid, name, email, trailers = logged.oid, logged.author, logged.email, logged.trailers
         ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
         if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
-            name, email, trailers = BEFORE, "", []
+            name, email, trailers = BEFORE, "", ()
         last = dict(trailers)
         commit = _Commit(
             oid=oid,
@@ -104,15 +99,15 @@ def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
 
 
 def brought(
-    store: Store, revisions: str, seconds: float, *, has_others: bool
+    store: Store, old: str, new: str, seconds: float, *, has_others: bool
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
-    """Yield the ids of memories that commits brought, oldest commit first, each with its origin.
+    """Yield the ids of memories that commits of `new` but not `old` brought, oldest first, each with its origin.
 
     Also yield the files that the user's own commits composed, each with the ids and paths it was made of, if there
     are commits of others: `has_others` says whether earlier ones are.
     """
     end = time.monotonic() + seconds
-    commits = _commits(store, revisions, seconds)
+    commits = _commits(store, old, new, seconds)
     foreign = {commit.oid for commit in commits if commit.is_foreign}
     # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
     read = foreign | {commit.oid for commit in commits if commit.is_by_git and not commit.ids}

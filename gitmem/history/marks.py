@@ -64,17 +64,17 @@ _LONGEST = 80  # characters of a phase
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
-def known_marks(store: Store, facts: Sequence[Fact] | None = None) -> Marks:
-    """Return the marks of the facts of the work tree, which a caller passes that has read them."""
-    return _with_changes(store, place_marks(store, known_facts(store) if facts is None else facts))
+def known_marks(store: Store) -> Marks:
+    """Return the marks of the facts of the work tree."""
+    return with_changes(store, place_marks(store, known_facts(store)))
 
 
 def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
     """Return marks that suffice for any text and for the facts `shown`, as `known_marks` would; see `facts_for`."""
-    return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
+    return with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
-def _with_changes(store: Store, marks: Marks) -> Marks:
+def with_changes(store: Store, marks: Marks) -> Marks:
     """Return marks that also say what others changed of the user's facts, and who wrote what stands beside one."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
     people = People(store)
@@ -112,7 +112,9 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    standing = [fact for fact in facts if fact.binds and _has_place(fact)]
+    standing = [
+        fact for fact in facts if (fact.commit or fact.branch or fact.lines or fact.scope or fact.until) and fact.binds
+    ]
     placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
     code = store.code() if placed else None
     if not standing:
@@ -134,7 +136,3 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
             said = f"{end} {one_line(fact.until, _LONGEST)}, as said on {day_of(fact.when)}"
             places[fact.id] = places.get(fact.id, FactPlace(Ground.PASSING))._replace(until=said)
     return places
-
-
-def _has_place(fact: Fact) -> bool:
-    return bool(fact.commit or fact.branch or fact.lines or fact.scope or fact.until)

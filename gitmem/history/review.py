@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import PathChange, read_tree
+from gitmem.git.repository import blob_id
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, lines_of_one, taken, without_mark
 from gitmem.model.fact import is_fact_path, parse_changeable, render_fact
 from gitmem.model.validity import reworded
@@ -51,11 +53,20 @@ def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
     """Return the documents with a field `review`, and second versions, among changed files."""
     new = {change.path: change.new for change in changes if change.new is not None and change.mode.startswith("100")}
     reviews = [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
-    documents = [path for path in new if path.endswith(".md")]
-    for path, data in zip(documents, store.repository.blobs([new[path] for path in documents]), strict=True):
-        if _FIELD in data:
-            reviews += _marked(path, data)
+    with store.repository.reading():
+        for path in (path for path in new if path.endswith(".md")):
+            if _FIELD in (data := _content(store, path, new[path])):
+                reviews += _marked(path, data)
     return reviews
+
+
+def _content(store: Store, path: str, oid: str) -> bytes:
+    """Return the content of a blob, from the work tree where that has it, which needs no git."""
+    with contextlib.suppress(GitmemError):  # a link in its place, say
+        data = store.read(path) or b""
+        if blob_id(data, oid) == oid:
+            return data
+    return store.repository.blob(oid)
 
 
 def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:

@@ -146,31 +146,27 @@ _ENDED = {
 def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
     """Return the status of each fact by its id, the last changed in a circle in force; `places` are those known."""
     known = {fact.id: fact for fact in facts}
-    after = {
-        fact.id: fact.superseded_by
-        for fact in known.values()
-        if fact.status is FactStatus.SUPERSEDED and fact.superseded_by in known
-    }
+    ended = {fact.id: fact for fact in known.values() if fact.status not in BINDING}
+    superseded = (fact for fact in ended.values() if fact.status is FactStatus.SUPERSEDED)
+    after = {fact.id: fact.superseded_by for fact in superseded if fact.superseded_by in known}
     ends = circle_ends(after, lambda name: known[name].when)
-    holding = {fact.id for fact in known.values() if fact.status in BINDING or fact.id in ends}
+    holding = known.keys() - (ended.keys() - ends)
     rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
     for fact in known.values():
         for rival in fact.review:
             if fact.id in holding and rival in holding and rival != fact.id:
                 rivals.setdefault(fact.id, {})[rival] = None
                 rivals.setdefault(rival, {})[fact.id] = None
-    statuses: dict[str, Status] = {}
-    for fact in known.values():
-        place, disputes = places.get(fact.id), tuple(rivals.get(fact.id, ()))
-        if fact.id not in holding:
-            when = None if fact.when == UNDATED else fact.when
-            statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), when)
-        elif place is None and not disputes:
-            statuses[fact.id] = _IN_FORCE
-        else:
-            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
-            standing = _ELSEWHERE.get(place.ground, standing) if place else standing
-            statuses[fact.id] = Status(standing, disputes=disputes, place=place)
+    statuses = dict.fromkeys(known, _IN_FORCE)  # nearly all of them
+    for identifier in ended.keys() - ends:
+        fact = ended[identifier]
+        when = None if fact.when == UNDATED else fact.when
+        statuses[identifier] = Status(_ENDED[fact.status], _successor(identifier, after, ends), when)
+    for identifier in holding & (places.keys() | rivals.keys()):
+        place, disputes = places.get(identifier), tuple(rivals.get(identifier, ()))
+        standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
+        standing = _ELSEWHERE.get(place.ground, standing) if place else standing
+        statuses[identifier] = Status(standing, disputes=disputes, place=place)
     return statuses
 
 

@@ -109,10 +109,12 @@ def read_headers(
         kept[path] = line
     if kept == known:
         return [*headers]
-    added, names = [path for path in kept if path not in known], "\n".join(kept)
+    added = [path for path in kept if path not in known]
+    kept = {path: kept[path] for path in sorted([*filter(kept.__contains__, known), *added])}
+    names = "\n".join(kept)
     if copies or len(added) > _FEW or any(names.count(f"/{id_in(path)[:SHORT_LENGTH]}") > 1 for path in added):
         _mark_copies(store, kept)
-    headers = _headers(kept)
+    headers = _headers(kept, headers)
     with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
         lines = "".join(f"{path}\t{line}\n" for path, line in kept.items()).encode()
         replace_file(cache, f"{form} {crc32(lines):08x}\n".encode() + lines)
@@ -150,9 +152,14 @@ def _by_path(lines: Iterable[str]) -> dict[str, str]:
     return {path: rest for path, _, rest in (line.partition("\t") for line in lines)}
 
 
-def _headers(lines: Mapping[str, str]) -> list[Header]:
-    """Return the headers in lines of the cache, by path."""
-    return [Header._make(item) for item in lines.items() if not item[1].endswith((_NO_HEADER_END, _COPY_END))]
+def _headers(lines: Mapping[str, str], before: Iterable[Header] = ()) -> list[Header]:
+    """Return the headers in lines of the cache, in order; those that are as `before` are the same objects."""
+    known = {header.path: header for header in before}
+    return [
+        header if (header := known.get(path)) and header.line == line else Header._make((path, line))
+        for path, line in lines.items()
+        if not line.endswith((_NO_HEADER_END, _COPY_END))
+    ]
 
 
 def _stamp(status: os.stat_result) -> str:
@@ -210,10 +217,10 @@ def _mark_copies(store: Store, lines: dict[str, str]) -> None:
 
 
 def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield the markdown files of a folder and of the folders in it, sorted."""
+    """Yield the markdown files of a folder and of the folders in it, in any order."""
     with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as entries:
-        for name, entry in sorted([(entry.name, entry) for entry in entries]):
-            path = f"{folder}/{name}"
+        for entry in entries:
+            path = f"{folder}/{(name := entry.name)}"
             if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
                 yield path, entry
             elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):

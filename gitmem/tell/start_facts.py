@@ -116,17 +116,20 @@ def _quoted(fact: Fact, author: str, *about: str) -> str:
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
     """Return the facts that may be shown, and the newest ended facts, to leave out their entries."""
-    binding: list[tuple[tuple[str, float, str], Header]] = []
+    binding: dict[tuple[str, float], list[tuple[str, Header]]] = {}  # those that are pinned, and each worth
     settled: list[tuple[str, Header]] = []
     for header in headers:
         status, kind, when, pinned = header.key
         if status not in BINDING:
             settled.append((when, header))
         elif kind != FactKind.ISSUE:
-            binding.append(((pinned, _WORTH.get(kind, 0.0), when), header))
-    binding.sort(key=itemgetter(0), reverse=True)
+            binding.setdefault((pinned, _WORTH.get(kind, 0.0)), []).append((when, header))
+    best: list[tuple[str, Header]] = []
+    for worth in sorted(binding, reverse=True):
+        if len(best) < _MAX_RANKED:  # of 5,000 facts, do not sort the others
+            best += sorted(binding[worth], key=itemgetter(0), reverse=True)
     settled.sort(key=itemgetter(0))
-    return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
+    return [header for _, header in (*best[:_MAX_RANKED], *settled[-_MAX_RANKED:])]
 
 
 def _score(fact: Fact, words: set[str], recent: str) -> float:

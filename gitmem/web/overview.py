@@ -31,7 +31,6 @@ from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import WORDS, FailureLog
 from gitmem.store.heard import heard_since_install
 from gitmem.store.spool import HookSpool
-from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
@@ -51,11 +50,13 @@ _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on tha
 
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
-    store = view.store
+    store, tip = view.store, view.tip or ""
+    before, _ = view.kept.get("documents", (tip, ()))
     with ThreadPoolExecutor(1) as ahead:  # git looks what is new while all facts are read, which the start uses
-        ahead.submit(others_changes, Store(store.root, store.context))
         ahead.submit(view.records)
-        view.facts, view.statuses  # noqa: B018
+        if before != tip:
+            ahead.submit(store.repository.changes, str(before), tip)
+        view.facts  # noqa: B018
     learned = _learned(view)
     pending = () if view.for_others else glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:

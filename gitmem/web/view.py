@@ -19,7 +19,7 @@ from gitmem.git.layout import STORE_FOLDER
 from gitmem.git.log import log
 from gitmem.git.repository import blob_id
 from gitmem.history.authors import People
-from gitmem.history.marks import known_marks, place_marks
+from gitmem.history.marks import place_marks, with_changes
 from gitmem.history.records import CommitRecord, record
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.history.sessions import SessionSummary
@@ -166,14 +166,11 @@ class View:
         if before != tip:
             newest = []
             with contextlib.suppress(GitmemError):  # the commit before is gone: a purge rewrote it
-                newest = self._log(f"{before}..{tip}") if known else []
+                newest = [record(one) for one in self.store.repository.since(str(before), tip)] if known else []
             in_line = newest and newest[-1].parents == (before,) and all(len(one.parents) == 1 for one in newest)
-            known = [*newest, *known] if in_line else self._log(tip)
+            known = [*newest, *known] if in_line else [record(one) for one in log(self.store.repository.history, tip)]
             self.kept["records"] = (tip, known)
         return known
-
-    def _log(self, revision: str) -> list[CommitRecord]:
-        return [record(commit) for commit in log(self.store.repository.history, revision)]
 
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
@@ -191,14 +188,18 @@ class View:
         return known_facts(self.store)
 
     @cached_property
+    def _placed(self) -> Marks:
+        return place_marks(self.store, self.facts)
+
+    @property
     def statuses(self) -> Mapping[str, Status]:
-        """Return the status of each fact."""
-        return place_marks(self.store, self.facts).statuses
+        """The status of each fact."""
+        return self._placed.statuses
 
     @cached_property
     def marks(self) -> Marks:
         """The marks of facts that ended, are in dispute, or were changed by others."""
-        return known_marks(self.store, self.facts)
+        return with_changes(self.store, self._placed)
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.history.review import Take, documents_to_review, resolve_review
+from gitmem.history.review import Take, documents_to_review, resolve_review, review_since
 from tests.world import Machine, converge
 
 PATH = "knowledge/a.md"
@@ -28,6 +28,14 @@ def make_divided(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
 def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
     """Two machines that changed the same line, and each another one."""
     return made_once(make_divided, "laptop", "desktop")
+
+
+def test_what_the_user_edits_meanwhile_hides_no_document_to_review(pair: tuple[Machine, Machine]):
+    first, _ = pair
+    before, now = first.git("rev-list", "--max-count=1", "HEAD", "--", PATH), first.store.tip
+    changes = first.store.repository.changes(f"{before.strip()}^", str(now))
+    (first.root / PATH).write_text("# A\n\nNo field any more.\n")  # not committed
+    assert [item.path for item in review_since(first.store, (), changes)] == [PATH]
 
 
 @pytest.mark.slow

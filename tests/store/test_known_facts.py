@@ -55,6 +55,15 @@ def test_what_is_remembered_is_what_was_read(world):
     assert headers(world)[0][1][0] == "said again"
 
 
+def test_a_file_that_got_another_name_is_known_by_it(world):
+    before = put(world, "a.md", "said")
+    put(world, "c.md", "said")
+    assert [path for (path, _), _ in headers(world)] == ["facts/a.md", "facts/c.md"]
+    before.rename(before.with_name("b.md"))  # which changes neither its time nor its size
+    paths = [header.path for header in read_headers(world.store, "facts", ["words"], said)]
+    assert paths == ["facts/b.md", "facts/c.md"]
+
+
 @pytest.mark.parametrize("damage", [b"", b"2\nfacts/a.md\t1\t2\t", b"1\nx\n", b"\xff\xfe"])
 def test_a_damaged_cache_is_made_anew(world, damage):
     put(world, "a.md", "said")

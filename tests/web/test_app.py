@@ -395,7 +395,7 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too
 
 
-def test_the_first_page_reads_headers_once_after_a_save_and_starts_no_git_when_nothing_changed(
+def test_the_first_page_reads_headers_once_after_a_save_starts_three_gits_and_none_when_nothing_changed(
     viewer, git_starts, monkeypatch
 ):
     viewer.add("We deploy on Fridays.")
@@ -411,8 +411,10 @@ def test_the_first_page_reads_headers_once_after_a_save_and_starts_no_git_when_n
     )
     viewer.add("Offices open at nine.")
     passes.clear()
+    git_starts.clear()
     viewer.get("/")
     assert passes.count("facts") == 1
+    assert sorted(git_starts) == ["config", "diff-tree", "log"]  # who the user is, and what came since
 
 
 def test_a_store_that_may_not_be_written_says_so_on_each_page_and_has_no_forms(place):
