@@ -240,7 +240,7 @@ def _value(value: object) -> str:
 def memory_update(
     call: Call,
     *,
-    id: Annotated[str, Field(description="of the fact: the 11 characters after ^")],  # noqa: A002  # as in a hit
+    id: Annotated[str, Field(description="of the fact: the 11 characters after ^, or its words")],  # noqa: A002  # as in a hit
     act: Literal["retire", "resolve", "edit", "confirm", "supersede"],
     text: Annotated[
         str,

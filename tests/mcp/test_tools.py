@@ -127,6 +127,13 @@ def test_an_agent_is_told_how_what_it_changed_stands(memory, kind, act, text, sa
     assert said.format(other=other) in told
 
 
+def test_a_fact_is_named_by_its_words_if_one_says_them(memory):
+    redis, other = keep(memory, "Use Redis for sessions."), keep(memory, "Use Redis for queues.")
+    assert memory.call("memory_update", id="use redis", act="retire").is_error
+    assert memory.text("memory_update", id="Use redis for queues", act="retire").startswith(f"{other} is retired")
+    assert memory.text("memory_update", id="use redis", act="retire").startswith(f"{redis} is retired")
+
+
 def test_a_limit_counts_what_is_private_too_and_what_is_no_text_is_refused(memory):
     for number in range(4):
         for private in (True, False):
