@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -222,6 +223,15 @@ def new_store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
 @pytest.fixture(scope="session")
 def folder_copies(tmp_path_factory: pytest.TempPathFactory) -> FolderCopies:
     return FolderCopies(tmp_path_factory.mktemp("copies"))
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel of this checkout."""
+    out, root = tmp_path_factory.mktemp("wheel"), Path(__file__).parent.parent
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(root)]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "HOME": str(out)})
+    return next(out.glob("*.whl"))
 
 
 @pytest.fixture

@@ -43,14 +43,6 @@ def python_of(version: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "HOME": str(out)})
-    return next(out.glob("*.whl"))
-
-
-@pytest.fixture(scope="module")
 def installers(tmp_path_factory) -> Path:
     """Give the folder of `uv` and `pipx`, which pip brings into an environment of their own."""
     folder = tmp_path_factory.mktemp("installers")

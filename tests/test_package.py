@@ -16,14 +16,6 @@ from gitmem.platform.machine import read_resource, resource
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "HOME": str(out)})
-    return next(out.glob("*.whl"))
-
-
 def test_every_module_can_be_imported():
     script = (
         "import gitmem, importlib, pkgutil\n"

@@ -229,8 +229,9 @@ def test_an_edit_between_read_and_publish_is_left_alone(store, tree):
     assert list((store / ".tmp").iterdir()) == []
 
 
-def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(store, tree, monkeypatch):
-    """Whoever opened it before writes into a file that has no name any more."""
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(store, tree, monkeypatch, again):
+    """Whoever opened it before writes into a file without a name; it is put beside one that is edited `again`."""
     assert tree.read("memory.md") == b"one\n"
     staged = [tree.stage("memory.md", b"one\ntwo\n"), tree.stage("new.md", b"new\n")]
     replace = os.replace
@@ -240,32 +241,16 @@ def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(stor
             replace(source, target, **folders)
             if source == staged[0].temporary:
                 by_hand.write(b"by hand\n")
+                if again:
+                    with (store / "memory.md").open("ab") as another:
+                        another.write(b"and again\n")
 
         monkeypatch.setattr(os, "replace", at_this_moment)
-        assert tree.publish(staged) == ["memory.md"]
-    assert (store / "memory.md").read_bytes() == b"one\nby hand\n"
+        published = tree.publish(staged)
+    assert published == ["memory.md"]
+    assert (store / "memory.md").read_bytes() == (b"one\ntwo\nand again\n" if again else b"one\nby hand\n")
+    assert [path.read_bytes() for path in store.glob("memory.edited-*.md")] == [b"one\nby hand\n"] * again
     assert (store / "new.md").read_bytes() == b"new\n"
-    assert list((store / ".tmp").iterdir()) == []
-
-
-def test_an_edit_of_the_old_file_is_put_beside_the_new_one_if_that_is_edited_too(store, tree, monkeypatch):
-    assert tree.read("memory.md") == b"one\n"
-    staged = [tree.stage("memory.md", b"one\ntwo\n")]
-    replace = os.replace
-    with (store / "memory.md").open("ab", buffering=0) as by_hand:
-
-        def at_this_moment(source: str, target: str, **folders: int) -> None:
-            replace(source, target, **folders)
-            if source == staged[0].temporary:
-                by_hand.write(b"by hand\n")
-                with (store / "memory.md").open("ab") as again:
-                    again.write(b"and again\n")
-
-        monkeypatch.setattr(os, "replace", at_this_moment)
-        assert tree.publish(staged) == ["memory.md"]
-    assert (store / "memory.md").read_bytes() == b"one\ntwo\nand again\n"
-    [beside] = store.glob("memory.edited-*.md")
-    assert beside.read_bytes() == b"one\nby hand\n"
     assert list((store / ".tmp").iterdir()) == []
 
 
