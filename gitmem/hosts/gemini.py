@@ -70,12 +70,10 @@ def _read(payload: Payload) -> Payload | None:
         common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt")).strip()
     elif event == "Stop":
         common["last_assistant_message"] = text_of(payload, "prompt_response")
-    elif event == "PreToolUse":
+    elif event in {"PreToolUse", "PostToolUse"}:
         tool = text_of(payload, "tool_name")
         common["tool_name"] = _TOOLS.get(tool, tool)
-    elif event == "PostToolUse":
-        tool = text_of(payload, "tool_name")
-        common["tool_name"] = _TOOLS.get(tool, tool)
+    if event == "PostToolUse":
         output = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
         if tool == _ASKS:
             common["tool_response"] = next(objects(output), None)
@@ -177,30 +175,22 @@ _EVENTS = {
     "AfterAgent": "Stop",
     "SessionEnd": "SessionEnd",
 }
-_GEMINI_TIMEOUT = 10_000  # milliseconds
+_TIMEOUT = 10_000  # milliseconds
 
 
-def _gemini(host: Host, place: InstallPlace) -> Edits:
+def _edits(host: Host, place: InstallPlace) -> Edits:
+    """Return what both get; Qwen Code counts a hook's time in seconds, and has its commands in markdown."""
     from gitmem.hosts.edits import as_toml, slash_commands, usual
     from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(host.folder)
     settings = os.path.join(folder, "settings.json")
-    hooks = HooksEdit(settings, command_hooks(host, _GEMINI_TIMEOUT))
-    return usual(folder, hooks, settings, place.server, *slash_commands(folder, as_toml))
-
-
-def _qwen(host: Host, place: InstallPlace) -> Edits:
-    from gitmem.hosts.edits import slash_commands, usual
-    from gitmem.hosts.settings import HooksEdit
-
-    folder = place.folder(host.folder)
-    settings = os.path.join(folder, "settings.json")
-    return usual(folder, HooksEdit(settings, command_hooks(host)), settings, place.server, *slash_commands(folder))
+    hooks, form = (command_hooks(host), None) if host.name == "qwen" else (command_hooks(host, _TIMEOUT), as_toml)
+    return usual(folder, HooksEdit(settings, hooks), settings, place.server, *slash_commands(folder, form))
 
 
 GEMINI = Host(
-    edits=_gemini,
+    edits=_edits,
     name="gemini",
     title="Gemini CLI",
     folder=".gemini",
@@ -292,7 +282,7 @@ def _qwen_answers(told: Payload) -> Payload | None:
 
 
 QWEN = Host(
-    edits=_qwen,
+    edits=_edits,
     name="qwen",
     title="Qwen Code",
     folder=".qwen",

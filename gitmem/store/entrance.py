@@ -115,10 +115,8 @@ def _is_name_of_copy(name: str, original: str) -> bool:
 
 def breaks_fact(path: str, before: bytes, after: bytes) -> bool:
     """Return whether a file was a fact and is none any more, though it is still there."""
-    if not path.startswith(f"{FACTS}/"):
-        return False
-
-    return parse_fact(before, path) is not None and parse_fact(after, path) is None
+    is_fact = path.startswith(f"{FACTS}/") and parse_fact(before, path) is not None
+    return is_fact and parse_fact(after, path) is None
 
 
 def file_id(path: str) -> str:

@@ -254,10 +254,7 @@ def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgott
     size_before = sizes(git).bytes
     moves: RefMoves = {}
     for ref, tip in tips(store).items():
-        paths, stored = (
-            {transcript.path for transcript in kept if transcript.ref == ref},
-            _stored(store.repository, tip),
-        )
+        paths, stored = {item.path for item in kept if item.ref == ref}, _stored(store.repository, tip)
         left = [addition for addition in stored if addition.path in paths]
         if len(left) < len(stored):
             moves[ref] = (tip, _write(store, left) if left else None)
