@@ -36,7 +36,6 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
-from gitmem.hosts.subagents import files_in
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_object
@@ -164,7 +163,7 @@ def _sessions(place: InstallPlace) -> list[str]:
 def _subagents(path: str) -> list[str]:
     """Return the chats of a chat's subagents, in a folder that is named after the session."""
     session = os.path.basename(text_of(first_object(path), "sessionId"))
-    return files_in(os.path.dirname(path), session) if session else []
+    return transcripts_in(os.path.dirname(path), session) if session else []
 
 
 _EVENTS = {
@@ -293,7 +292,7 @@ QWEN = Host(
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
     off_switch=(("disableAllHooks",), True),
     says=Says(refusal=WORDLESS, queued=UNTESTED),
-    subagents=lambda path: files_in(
+    subagents=lambda path: transcripts_in(
         os.path.dirname(path), "..", "subagents", os.path.basename(path).removesuffix(".jsonl")
     ),
 )

@@ -293,8 +293,8 @@ def transcripts_in(*folders: str) -> list[str]:
     """Return the transcripts in a folder, given by its parts; none if it is missing."""
     folder = os.path.join(*folders)
     try:
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
-    except OSError:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
+    except (OSError, ValueError):  # ValueError: a path with a null byte
         return []
 
 

@@ -6,6 +6,7 @@ import heapq
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from gitmem.hosts.host import transcripts_in
 from gitmem.platform.safe_open import open_regular
 from gitmem.values import TYPE_CHECKING
 
@@ -35,29 +36,20 @@ def with_subagents(
     yield from heapq.merge(records, *map(of_subagent, paths), key=lambda record: record.at)
 
 
-def files_in(*folders: str) -> list[str]:
-    """Return the transcripts of subagents in a folder, given by its parts; none if it is missing."""
-    folder = os.path.join(*folders)
-    try:
-        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
-    except (OSError, ValueError):  # ValueError: a path with a null byte
-        return []
-
-
 def files_below(*folders: str) -> list[str]:
     """Return the transcripts of subagents in a folder and those within it: of workflows, of subagents' own."""
     try:
         within = [folder for folder, _, _ in os.walk(os.path.join(*folders))]
     except ValueError:  # a path with a null byte
         return []
-    return sorted(path for folder in within for path in files_in(folder))
+    return sorted(path for folder in within for path in transcripts_in(folder))
 
 
 def called_by(path: str, *keys: str, prefix: str = "") -> list[str]:
     """Return the transcripts beside one whose beginning names its session under one of these keys as their caller."""
     session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID, behind the time in Codex's names
     marks = [f'"{key}":"{session}"'.encode() for key in keys] if session else []
-    beside = (file for file in files_in(os.path.dirname(path)) if os.path.basename(file).startswith(prefix))
+    beside = (file for file in transcripts_in(os.path.dirname(path)) if os.path.basename(file).startswith(prefix))
     return [file for file in beside if file != path and any(mark in _head(file) for mark in marks)]
 
 
