@@ -82,10 +82,12 @@ else:
             return type(self), tuple(self)
 
         def _replace(self, **changes):
-            fields = {**self._asdict(), **changes}
-            if len(fields) > len(self):
-                return type(self)(**fields)  # which names the unknown field
-            return type(self)(*fields.values())  # by position, which is quicker
+            fields, values = self._fields, list(self)
+            for name, value in changes.items():
+                if name not in fields:
+                    return type(self)(**{**self._asdict(), **changes})  # which names the unknown field
+                values[fields.index(name)] = value
+            return self._make(values)
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))

@@ -27,7 +27,7 @@ TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 
 def cut(path: str, text: str) -> list[Span]:
-    """Return start, end and kind of each unit of a file, in order; `Units.kind` tells bare headings from sections."""
+    """Return start, end and kind of each unit of a file, in order."""
     spans: list[Span] = []
     closing, body = header_of(text)
     spans += _fields(text, 0, closing, summary=is_summary(path))
@@ -36,12 +36,13 @@ def cut(path: str, text: str) -> list[Span]:
         starts.insert(0, 0)
     starts = _outside_fences(text, starts)
     previous = body
+    has_links = path.startswith(("sessions/", "facts/"))
     for start in (*starts, len(text)):
         if start > previous:
-            if text.startswith("## Links", previous) and path.startswith(("sessions/", "facts/")):
+            if has_links and text.startswith("## Links", previous):
                 pass  # what they lead to is found itself
             elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
-                spans.append((previous, start, SECTION))
+                spans.append((previous, start, _section(text, previous, start)))
             else:
                 _add(spans, text, previous, start)
         previous = start
@@ -84,7 +85,14 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
     if end - start > LONGEST_SECTION:
         start = _add_long(spans, text, start, end)
     if text.startswith("#", start, end) or text[start:end].strip():
-        spans.append((start, end, SECTION))
+        spans.append((start, end, _section(text, start, end)))
+
+
+def _section(text: str, start: int, end: int) -> str:
+    """Return HEADING for a section without text below its heading, else SECTION."""
+    line = text.find("\n", start, end)
+    is_bare = text.startswith("#", start) and (line < 0 or text[line:end].isspace())
+    return HEADING if is_bare else SECTION
 
 
 def _entry_end(text: str, start: int, end: int) -> int:
@@ -106,6 +114,6 @@ def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
             blank = text.find("\n\n", start + LONGEST_SECTION, end)
         if blank < 0:
             break
-        spans.append((start, blank + 2, SECTION))
+        spans.append((start, blank + 2, _section(text, start, blank + 2)))
         start = blank + 2
     return start

@@ -104,20 +104,20 @@ def answer(
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
     scope = Scope(limit, deep, history, ended, at, beside, hurried)
-    top, result = _search(store, query, filters, scope, similar)
+    top, pools, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
-        other_top, other = _search(store, decomposed, filters, scope, similar)
-        top, result = (other_top, other) if other_top else (top, result)
+        other = _search(store, decomposed, filters, scope, similar)
+        top, pools, result = other if other[0] else (top, pools, result)
     matched = {number for item in top for number in item.found.counts}
     parted = None if hurried else query.parted(matched)
-    if parted is not None and (at or history or sources.has_any(store, _new_texts(query, parted))):
-        result = _search(store, parted, filters, scope, similar)[1]
+    if parted is not None and (at or history or sources.has_any(store, pools[0], _new_texts(query, parted))):
+        result = _search(store, parted, filters, scope, similar)[2]
     return result if hurried else result._replace(hits=with_authors(filters.people or People(store), result.hits))
 
 
-def _new_texts(query: Query, parted: Query) -> Iterator[list[str]]:
+def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
     """Yield the texts that another form of a query looks for in addition, by term."""
-    for term, other in zip(query.terms, parted.terms, strict=True):
+    for term, other in zip(query.terms, parted.terms, strict=True) if parted else ():
         if term != other:
             yield [needle.text for needle in other.needles if needle not in term.needles]
 
@@ -129,8 +129,8 @@ def with_authors(people: People, hits: Iterable[Hit]) -> list[Hit]:
 
 def _search(
     store: Store, query: Query, filters: Filters, scope: Scope, similar: Embedding | None
-) -> tuple[list[Ranked], SearchAnswer]:
-    """Return the best units of a query, and the answer made of them."""
+) -> tuple[list[Ranked], Sequence[Pool], SearchAnswer]:
+    """Return the best units of a query, the pools that they are of, and the answer made of them."""
     asked = Asked(store, query, filters, scope, _pools(store, query, filters, scope))
     asked.similar = similar
     top: list[Ranked] = []
@@ -154,7 +154,7 @@ def _search(
     is_complete = asked.number + asked.left_out != asked.most and all(pool.complete for pool in asked.pools)
     problem = similar.problem if similar else ""
     rare = rarities(top, query, asked.views)
-    return top, SearchAnswer(hits, problem, asked.number, is_complete, asked.left_out, *rare)
+    return top, asked.pools, SearchAnswer(hits, problem, asked.number, is_complete, asked.left_out, *rare)
 
 
 def _pools(store: Store, query: Query, filters: Filters, scope: Scope) -> list[Pool]:
@@ -169,8 +169,9 @@ def _pools(store: Store, query: Query, filters: Filters, scope: Scope) -> list[P
         texts = needs_text(query, filters) or query.without
         few = sources.HURRIED_FILES if scope.hurried else sources.MOST_FILES
         most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (few, None)
-        tree = sources.work_tree(*(store, query.terms, literals, allow), most=most, fits=holds, hurried=scope.hurried)
-        pools = [tree]
+        apart = () if scope.hurried else _new_texts(query, query.parted(()))
+        words = store, query.terms, literals, allow
+        pools = [sources.work_tree(*words, most=most, fits=holds, hurried=scope.hurried, apart=[*apart])]
     pools += [sources.lost(store, literals, allow)] if scope.history else []
     return pools
 

@@ -101,7 +101,7 @@ def stat_file(root: str, path: str) -> FileVersion | None:
 
 
 def _file(path: str, known: os.stat_result) -> FileVersion:
-    return FileVersion(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
+    return FileVersion._make((path, known.st_size, known.st_mtime_ns, known.st_ctime_ns))  # of hundreds
 
 
 def read_file(root: str, path: str) -> bytes:

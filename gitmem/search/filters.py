@@ -215,8 +215,9 @@ def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
     places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
     kept = dict(enumerate(ranked))
     for place, item in enumerate(ranked):
-        of = min((places[one] for one in item.units.linked if one in places), default=None)
-        if of is not None:
+        exchanges = [places[one] for one in item.units.linked if one in places]
+        if exchanges:
+            of = min(exchanges)
             del kept[place]
             kept[of] = kept[of]._replace(also=(*kept[of].also, (item.units, item.index)))
     return list(kept.values())

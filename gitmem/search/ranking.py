@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import groupby, islice, repeat
+from itertools import groupby, islice
 from math import log
 
 from gitmem.document.entry import PURGED, is_purged
@@ -27,7 +27,18 @@ from gitmem.search.filters import (
 )
 from gitmem.search.hits import bare_text, facts_of
 from gitmem.search.query import Query, Term
-from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, place_bonus, score_file
+from gitmem.search.rank import (
+    K1,
+    NOTHING,
+    UNKNOWN,
+    Found,
+    Ranked,
+    find_in_files,
+    find_terms,
+    needles_of,
+    place_bonus,
+    score_file,
+)
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.store import Store
@@ -115,8 +126,9 @@ def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
 
 def _one_hit_a_memory(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
     """Join the views of a memory, and drop what does not pass the filters."""
-    fitting = (item for item in best_views(ranked) if fits(item, asked.query, asked.filters))
-    matches = list(islice(fitting, asked.most))
+    matches = best_views(ranked)
+    if needs_text(asked.query, asked.filters):
+        matches = [*islice((item for item in matches if fits(item, asked.query, asked.filters)), asked.most)]
     asked.views = max(len(ranked) / max(len(matches), 1), 1.0)
     return matches
 
@@ -239,11 +251,14 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     found: list[dict[int, Found]] = []
     needles = needles_of(query.terms)
     files = [
-        (units, [needle for needle in needles if needle[0] not in lacking] if lacking else needles)
-        for units, lacking in zip(pool.read, pool.lacking or repeat(()), strict=False)
+        (units, [needle for needle in needles if needle[0] not in lacking])
+        for units, lacking in zip(pool.read, pool.lacking, strict=False)
     ]
     for loosely in (False, True):
-        found = [find_terms(units, some, loosely=loosely) for units, some in files]
+        if files:
+            found = [find_terms(units, some, loosely=loosely) for units, some in files]
+        else:
+            found = find_in_files(pool.read, needles, loosely=loosely)
         if any(found):
             break
     weights, average, among = _weigh(pool, found, query.terms)
@@ -253,7 +268,8 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         dropped = excluded(query, units)
         for index, (score, part) in score_file(units, of_file, weights, average).items():
             if index not in dropped:
-                ranked.append(Ranked(score / most, units, index, of_file[index], weights, part, among=among))
+                of_unit = (score / most, units, index, of_file[index], weights, part, (), UNKNOWN, "", among)
+                ranked.append(Ranked._make(of_unit))  # of hundreds
     return ranked
 
 
@@ -265,6 +281,8 @@ def _facts_first(memories: list[Ranked], terms: Sequence[Term], limit: int) -> l
         for item, own in zip(memories, words, strict=False)
         if words[0] and words[0] <= own and is_fact_id(item.units.memory(item.index))
     ]
+    if not facts:
+        return memories
     order = [*facts, *(item for item in memories if item not in facts)]
     return [item._replace(score=other.score) for item, other in zip(order, memories, strict=True)]
 

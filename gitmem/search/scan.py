@@ -61,7 +61,7 @@ class Rarity:
         self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str], budget: int = 0
     ) -> None:
         """Weigh literals by a sample of texts; the store is `times` as large. `budget` is in lines, BUDGET if 0."""
-        self._texts = sample
+        self._sample = "\0".join(sample)
         self._budget = budget or BUDGET
         self._times = times
         self._terms = terms
@@ -92,18 +92,23 @@ class Rarity:
     def estimate(self, text: str) -> float:
         """Estimate how many lines of the store have a text."""
         if text not in self._counts:
-            self._counts[text] = sum(low.count(text) for low in self._texts)
+            self._counts[text] = sum(1 for _ in finder(text)(self._sample))
         return self._times * self._counts[text]
 
-    def scan(self, scan: Callable[[list[str]], Lines], most: int) -> tuple[Lines, list[str]]:
-        """Scan for part after part until `most` files have words of the query; return the lines and the literals."""
+    def scan(
+        self, scan: Callable[[list[str]], Lines], most: int, beside: Sequence[str] = ()
+    ) -> tuple[Lines, list[str]]:
+        """Scan for part after part until `most` files have words of the query; return the lines and the literals.
+
+        The first pass also looks for the texts `beside` them.
+        """
         lines: Lines = {}
         scanned: list[str] = []
         for part in filter(None, self.parts):
             if scanned and self._is_enough(lines, most):
                 break
+            add_lines(lines, scan(part if scanned else [*part, *beside]))
             scanned += part
-            add_lines(lines, scan(part))
         return lines, scanned
 
     def _is_enough(self, lines: Lines, most: int) -> bool:
@@ -155,7 +160,7 @@ def choose_files(
     texts = _texts_in(lines, terms)
     size = sum(block.count("\n") + 1 for block in lines.values())
     words = _words(lines, paths[:: -(-size // _SAMPLED_LINES)], terms, loosely=loosely) if paths else {}
-    counts = _count_words([sum(of_file.values()) for of_file in texts], words, lines, terms)
+    counts = _count_words(texts, [at for at, path in enumerate(paths) if path in words], words)
     weights = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
     bounds = [0.0] * len(paths)
     for of_file, weight in zip(texts, weights, strict=True):
@@ -226,18 +231,16 @@ def _searched(path: str, line: Line) -> str:
 
 
 def _count_words(
-    texts: Sequence[int],
+    texts: Sequence[Mapping[int, int]],
+    some: Sequence[int],
     words: Mapping[str, Sequence[tuple[int, Mapping[int, float]]]],
-    lines: Lines,
-    terms: Sequence[Term],
 ) -> list[float]:
     """Return how often each term is in all files: its texts, times the share of words among those of some files."""
-    some = fold("\0".join(lines[path] for path in words))
     counts = []
-    for number, term in enumerate(terms):
-        seen = sum(1 for needle in term.needles for _ in finder(needle.text)(some))
+    for number, of_file in enumerate(texts):
+        seen = sum(of_file[place] for place in some if place in of_file)
         count = sum(there.get(number, 0.0) for word in words.values() for _, there in word)
-        counts.append(texts[number] * (count / seen if seen else 1.0))
+        counts.append(sum(of_file.values()) * (count / seen if seen else 1.0))
     return counts
 
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import chain
+from itertools import accumulate, chain
 
 from gitmem.history.past_days import (
     FOLDER,
@@ -48,6 +48,7 @@ FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # with a hit, where a filter needs the text of a unit
 _SAMPLED_FILES = 24
+_MOST_APART = 12  # texts that one pass looks for beside the words: with more patterns `rg` may take three times as long
 _PATIENCE = 60.0  # seconds that a background process waits for another
 _NEWEST = 150  # lines of a word beyond the budget, where there is no time for all
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
@@ -61,6 +62,7 @@ class Pool(Value):
     The source is larger by the factor `times` in bytes; `counts` say how often each term is in the source; if empty, as
     often as in the files. `complete` means that all matching files were read; `told` are the days and weeks that days
     kept from history cover in full; `lacking` has by file the numbers of terms that need not be looked for.
+    `texts` has all lines of the source with any text of `scanned`, or if that is None all of it in lower case.
     """
 
     read: list[Units]
@@ -69,6 +71,8 @@ class Pool(Value):
     complete: bool = True
     told: frozenset[str] = frozenset()
     lacking: Sequence[frozenset[int]] = ()
+    texts: Sequence[str] = ()
+    scanned: frozenset[str] | None = frozenset()
 
 
 def work_tree(
@@ -80,11 +84,12 @@ def work_tree(
     most: int = MOST_FILES,
     fits: Callable[[Units], bool] | None = None,
     hurried: bool = False,
+    apart: Sequence[Sequence[str]] = (),
 ) -> Pool:
     """Search the files of the working tree and the days kept from history; return at most `most` of them.
 
     If more match, those that do not fit are skipped, so that they hide no rare hit. A `hurried` search uses the kept
-    texts.
+    texts. For the texts of `apart` the same pass looks that `has_any` may ask for.
     """
     if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
@@ -94,15 +99,24 @@ def work_tree(
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
-        return Pool(read, _times(size, sum(units.size for units in read)), told=documents.told)
+        times = _times(size, sum(units.size for units in read))
+        return Pool(read, times, told=documents.told, texts=[units.low for units in everything], scanned=None)
     large = size > MANY_BYTES
     if hurried:
         _want_texts(store)
     scan = partial(documents.scan, make_scanner(store.context, store.private, large=large), allow=allow)
     rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
-    lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most) if rarity else (scan(literals), literals)
+    counted = zip(apart, accumulate(map(len, apart)), strict=True)
+    beside = [*chain(*(group for group, count in counted if count <= _MOST_APART))]
+    unscanned: Mapping[int, float] = {}
+    if rarity:
+        lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most, beside)
+        unscanned = rarity.unscanned(scanned)
+    else:
+        lines = scan([*literals, *beside])
     lines = {key: lines[key] for key in mixed(lines)}
-    return _chosen(documents, size, lines, terms, rarity.unscanned(scanned) if rarity else {}, most=most, fits=fits)
+    pool = _chosen(documents, size, lines, terms, unscanned, most=most, fits=fits)
+    return pool._replace(texts=[*lines.values()], scanned=frozenset(beside))
 
 
 def _chosen(
@@ -131,14 +145,19 @@ def _chosen(
     return Pool(read, times, counts, is_all and not unscanned, documents.told, lacking)
 
 
-def has_any(store: Store, groups: Iterable[Sequence[str]]) -> bool:
-    """Return whether a document has a text of one of the groups, whose texts begin alike."""
+def has_any(store: Store, pool: Pool, groups: Iterable[Sequence[str]]) -> bool:
+    """Return whether a document has a text of one of the groups, whose texts begin alike; `pool` was read before."""
+    later: list[str] = []
+    for group in groups:
+        if pool.scanned is not None and not pool.scanned.issuperset(group):
+            later += group
+        elif any(map(re.compile("|".join(map(re.escape, group))).search, pool.texts)):
+            return True
+    if not later:
+        return False
     documents = Documents(store)
-    if documents.are_few:
-        patterns = [re.compile("|".join(map(re.escape, group))) for group in groups]
-        return any(pattern.search(units.low) for units in documents.load_all(documents.keys) for pattern in patterns)
     scanner = make_scanner(store.context, store.private, large=documents.size() > MANY_BYTES)
-    return bool(documents.scan(scanner, [*chain(*groups)], lambda _: True))
+    return bool(documents.scan(scanner, later, lambda _: True))
 
 
 class Documents:
@@ -152,6 +171,7 @@ class Documents:
         there = frozenset(self._paths) if listed else None
         self._days = {f"/{FOLDER}/{day.name}": day for day in kept_days(store.private, there)}
         self.keys = [*self._paths, *self._days]
+        self._versions: dict[str, FileVersion | None] = {}
 
     @property
     def told(self) -> frozenset[str]:
@@ -164,8 +184,11 @@ class Documents:
         return lambda key: allow(day.path if (day := self._days.get(key)) else key)
 
     def stat(self, key: str) -> FileVersion | None:
-        """Return size and times of a file, or None if it is gone."""
-        return stat_file(self._private, key[1:]) if key in self._days else stat_file(self._root, key)
+        """Return size and times that a file had when it was first asked for, or None if it is gone."""
+        if key not in self._versions:
+            place = (self._private, key[1:]) if key in self._days else (self._root, key)
+            self._versions[key] = stat_file(*place)
+        return self._versions[key]
 
     @cached_property
     def are_few(self) -> bool:

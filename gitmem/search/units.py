@@ -30,6 +30,7 @@ _LEAST_CHUNK = 0.5  # of a full chunk; it is not cut before that
 _SAID = "\n  **Said:**"
 _ENDS = ("\n  **Answer:**", _SAID, "\n  **Error:**")
 _BREAKS = ("\n\n", "\n", ". ", " ")
+_NOTHING_SAID = (0, 0)
 
 
 class Parts(Value):
@@ -40,7 +41,7 @@ class Parts(Value):
 
     lead: int
     spans: tuple[tuple[int, int], ...]
-    said: tuple[int, int] = (0, 0)
+    said: tuple[int, int] = _NOTHING_SAID
 
 
 def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -121,10 +122,8 @@ class Units:
         return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
-        """Return the kind of a unit that matches: HEADING for a section without text below its heading."""
-        start, end, kind = self._spans[index]
-        is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
-        return HEADING if is_bare else kind
+        """Return the kind of a unit that matches."""
+        return self._spans[index][2]
 
     def _heading(self, index: int) -> str:
         """Return the title of the last heading at or before a unit, or ""; only its own needs no look at the others."""
@@ -187,22 +186,23 @@ class Units:
         return len(line) - len(line.lstrip("#"))
 
     def _is_head(self, index: int) -> bool:
-        kind = self.kind(index)
-        is_bare = not is_summary(self.path) or self.text.startswith(_NO_SENTENCES, self.starts[index])
-        return kind == HEADING or (kind == FIELD and is_bare)
+        start, _, kind = self._spans[index]
+        if kind != FIELD:
+            return kind == HEADING
+        return not is_summary(self.path) or self.text.startswith(_NO_SENTENCES, start)
 
     def parts(self, index: int) -> Parts:
         """Return the parts of a unit."""
         text, (start, end, _) = self.text, self._spans[index]
         if end - start <= WHOLE:
-            return Parts(start, ((start, end),))
+            return Parts._make((start, ((start, end),), _NOTHING_SAID))  # of hundreds
         ends = [place for mark in _ENDS if (place := text.find(mark, start + 1, end)) >= 0]
         if not ends:
             line = text.find("\n", start, end)
             ends = [line if line >= 0 else start]
         lead = min(*ends, start + MOST_LEAD)
         first = text.find(_SAID, start + 1, end)
-        said = (first, end) if first >= 0 else (0, 0)
+        said = (first, end) if first >= 0 else _NOTHING_SAID
         spans = (
             [*_paragraphs(text, lead, first), *_paragraphs(text, first, end)]
             if first > lead
@@ -311,10 +311,6 @@ class Excerpts(Units):
         """Return the index of the line at a position, and where the next one begins."""
         index = bisect_right(self.starts, position) - 1
         return index, self.starts[index] + len(self._texts[index])
-
-    def kind(self, index: int) -> str:
-        """Return the kind of a unit; a single heading counts as a section."""
-        return self._spans[index][2]
 
     def lines(self, unit: Unit) -> tuple[int, int]:
         """Return the line number of a unit in its file, twice."""
