@@ -61,11 +61,12 @@ def test_no_word_is_found_in_the_hex_digits_of_an_id(shelf):
 
 
 def test_korean_words_are_looked_for_apart_only_where_the_text_has_them_so(shelf, monkeypatch):
-    searches = []
-    search = engine._search
+    searches, passes = [], []
+    search, scan = engine._search, sources.Documents.scan
     monkeypatch.setattr(
         engine, "_search", lambda store, query, *rest: searches.append(query) or search(store, query, *rest)
     )
+    monkeypatch.setattr(sources.Documents, "scan", lambda *asked, **more: passes.append(1) or scan(*asked, **more))
 
     shelf.write("knowledge/a.md", "# 하나\n\n커밋 메시지는 짧게 쓴다.\n")
     for large in (False, True):
@@ -73,8 +74,10 @@ def test_korean_words_are_looked_for_apart_only_where_the_text_has_them_so(shelf
         counts = {}
         for query in ("커밋메시지", "결제화면"):
             searches.clear()
+            passes.clear()
             shelf.places(query)
             counts[query] = len(searches)
+            assert len(passes) == (len(searches) if large else 0)  # none only asks whether a word stands apart
         assert counts == {"커밋메시지": 3, "결제화면": 2}  # each was looked for decomposed, too
 
 
