@@ -282,7 +282,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
     sentences = {
         follow + "a clone that never syncs keeps it.": hosts,
         "If you save the same words again, the next sync removes them, too.": hosts,
-        "Agents keep transcripts of their own: look into those, too.": True,
+        "Your agents keep transcripts of their own, which may still have it.": True,
         f"The project's own refs hold it: {', '.join(sorted(others))}.": others,
         "If it is a secret, change it: others may have seen it.": True,
         guess: any(len(text) < _GUESSABLE for text in texts),

@@ -363,8 +363,7 @@ def _stores_left(app: App) -> tuple[str, ...]:
     """Return the notice that names the memories on this machine, and the commands that delete them."""
     stores = known_stores(os.path.realpath(app.home()))
     commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
-    said = f"The memories stay, known to this machine and ignored by git: {listed(stores)}. "
-    said += "To delete them, and then what names them:"
+    said = f"The memories stay: {listed(stores)}. To delete them, and then the last traces of them:"
     return ("\n  ".join([said, *commands]),) if stores else ()
 
 

@@ -114,7 +114,7 @@ def _add(store: Store, args: Args, app: App) -> None:
         commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *args.forbids))), fact.enforce)
         fact = find_fact(store, fact.id)
         confirm_rule(store, fact)
-        told += f"\n  An agent is shown it at a tool call with {_literals(fact)}"
+        told += f"\n  An agent is warned when its command, path or edit has {_literals(fact)}"
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
     app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)

@@ -179,7 +179,8 @@ def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
         if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
             return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
         filters = " and ".join(f"{name}:{value}" for name, value in parse_query(query).filters)
-        return (f"Nothing found{f' with {filters}' if filters else ''}. Try fewer words, --history or --deep.",)
+        more = "Try fewer words, --history (what was removed) or --deep (transcripts)."
+        return (f"Nothing found{f' with {filters}' if filters else ''}. {more}",)
     notices = []
     if all(hit.weak for hit in answer.hits):
         notices.append("Nothing fits well: these hits share few of the query's words.")

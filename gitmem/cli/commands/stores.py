@@ -205,7 +205,7 @@ def run_pause(args: Args, app: App) -> None:
     store = app.settled()
     store.acceptance.check()
     layers.pause(store, int(match[1]) * _UNITS[match[2]] if match else None)
-    until = f"for {args.time}" if match else "until 'gitmem resume'"
+    until = f"for {args.time}, or until 'gitmem resume'" if match else "until 'gitmem resume'"
     app.answer({"paused": True}, f"Nothing is recorded {until}.", OWN)
 
 

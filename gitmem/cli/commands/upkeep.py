@@ -275,7 +275,8 @@ def run_forget(args: Args, app: App) -> None:
     if not args.transcripts:
         raise UsageError(
             "Say what to forget.",
-            "Give clear old, clear all, cleanup, purge TEXT, --transcripts, --author or --session.",
+            "'gitmem forget purge TEXT' removes words from all history, 'gitmem forget clear old' what is old. "
+            "'gitmem help forget' has the rest.",
         )
     store = app.settled()
     span = read_date(store, args.before, "--before")
@@ -330,7 +331,8 @@ def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, not
     with Progress(app.err, "rewriting history"):
         done = purge(store, plan)
     app.notices(done.notices)
-    checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
+    checked = f"; nothing in the memory's git has it any more ({count(done.objects, 'object')} searched)"
+    checked *= bool(done.objects)
     text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
     app.answer({"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond, reversal()])))
 
