@@ -39,7 +39,7 @@ _NOTHING = re.compile(
     r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
 )
 _STATE = "] **State**"
-_LABEL = re.compile(r"\s*[^\W\d]{1,20}\s?[:\uff1a]\s*")  # "Decision: "
+_LABEL = re.compile(r"[^\W\d]{1,20}\s?[:\uff1a]\s*")  # "Decision: "
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
 _LEAST_WORDS = 3  # that carry a topic, in an exchange that is shown, the last one aside
