@@ -161,9 +161,6 @@ def test_a_section_is_not_cut_into_the_one_before_it():
     assert 2_365 < estimate_tokens(remaining.removeprefix("## Core Decisions\n\n")) <= 2_375
 
 
-# -- names
-
-
 # -- whatever the file
 
 
@@ -254,9 +251,6 @@ def test_what_is_saved_after_a_rotation_finds_its_section(body, limits):
 )
 def test_the_last_day_of_a_document(path, day):
     assert last_day(path) == day
-
-
-# -- steps
 
 
 HOSTILE = [

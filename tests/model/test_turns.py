@@ -97,7 +97,7 @@ def test_it_says_something(text):
     assert not is_trivial(text)
 
 
-# Boot files
+# Turns of events
 
 
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -201,9 +201,6 @@ def test_the_program_of_a_command(command, named):
     assert program(command) == named
 
 
-# Hosts without ids of turns
-
-
 # Order and doubles
 
 
@@ -261,9 +258,6 @@ def test_every_event_belongs_to_one_turn(delivered):
     assert sorted(source for turn in turns for source in turn.sources) == sorted(one.source for one in delivered)
     assert len({(turn.session, turn.key) for turn in turns}) == len(turns)
     assert [turn.started for turn in turns] == sorted(turn.started for turn in turns)
-
-
-# Ids
 
 
 # What kind of task a request sets

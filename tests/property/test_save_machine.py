@@ -21,9 +21,7 @@ from gitmem.platform.machine import Context
 from gitmem.record.save import drain, save
 from gitmem.redact.redact import redact
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import Store
-from tests.copies import run_git
-from tests.own_settings import own_settings
+from tests.world import World
 
 LIKE_MARKDOWN = [
     *("## Timeline", "# 제목", "---", "```", "- [10:00:00] **Note**: not an entry ^00000000000000000000"),
@@ -64,21 +62,19 @@ class SaveMachine(RuleBasedStateMachine):
         root = Path(self.folder.name).resolve()
         environ = {**os.environ, "HOME": str(root / "home"), "XDG_CONFIG_HOME": "", "APPDATA": ""}
         (root / "project").mkdir()
-        self.context = Context(environ, str(root / "home"), "box", lambda: self.now)
-        self.store = init_store(str(root / "project"), self.context, Place.PROJECT).store
-        self.root = Path(self.store.root)
+        context = Context(environ, str(root / "home"), "box", lambda: self.now)
+        self.world = World(init_store(str(root / "project"), context, Place.PROJECT).store.root, context)
 
     @initialize(rotates=st.booleans())
     def configure(self, rotates: bool) -> None:
         if rotates:
-            own_settings(self.context, SETTINGS)
-        self.reopen()
+            self.world.configure(SETTINGS)
 
     @rule(text=TEXTS, kind=st.sampled_from(PASSING), scan=st.booleans())
     def save(self, text: str, kind: MemoryType, scan: bool) -> None:
         if what := self._something(text, kind):
             self.said[what.id] = self._as_kept(what)
-            save(self.store, what, scan=scan)
+            save(self.world.store, what, scan=scan)
             self._all_came()
 
     @rule(text=TEXTS, kind=st.sampled_from(PASSING), times=st.integers(1, 2))
@@ -86,29 +82,29 @@ class SaveMachine(RuleBasedStateMachine):
         if what := self._something(text, kind):
             self.waiting[what.id] = self._as_kept(what)
             for _ in range(times):
-                self.store.spool.deliver(what.to_event())
+                self.world.store.spool.deliver(what.to_event())
 
     @precondition(lambda self: self.said)
     @rule(data=st.data())
     def deliver_again(self, data: st.DataObject) -> None:
         identifier = data.draw(st.sampled_from(sorted(self.said)))
-        self.store.spool.deliver(self.saves[identifier].to_event())
+        self.world.store.spool.deliver(self.saves[identifier].to_event())
         self.waiting[identifier] = self.said[identifier]
 
     @rule()
     def drain(self) -> None:
-        drain(self.store)
+        drain(self.world.store)
         self._all_came()
 
     @rule()
     def check(self) -> None:
-        check(self.store)
+        check(self.world.store)
 
     @rule(path=st.sampled_from(EDITED), ending=st.sampled_from(["\n", "\r\n", ""]), size=st.sampled_from([0, 900]))
     def edit(self, path: str, ending: str, size: int) -> None:
         self.number += 1
         line = f"# by hand {self.number}" + " lorem" * (size // 6)
-        file = self.root / path
+        file = self.world.root / path
         file.parent.mkdir(exist_ok=True)
         before = file.read_bytes() if file.exists() else b""
         gap = b"" if not before or before.endswith(b"\n") else b"\n"
@@ -117,8 +113,8 @@ class SaveMachine(RuleBasedStateMachine):
 
     @rule()
     def commit_by_hand(self) -> None:
-        run_git(self.root, "add", "--all")
-        run_git(self.root, "commit", "--quiet", "--allow-empty", "-m", "mine")
+        self.world.git("add", "--all")
+        self.world.git("commit", "--quiet", "--allow-empty", "-m", "mine")
 
     @rule(hours=st.integers(-2, 40))
     def wait(self, hours: int) -> None:
@@ -126,15 +122,15 @@ class SaveMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.store = Store(str(self.root), self.context)
+        self.world.reopen()
 
     @invariant()
     def what_was_said_is_there_once(self) -> None:
-        days = [entry for path in self.root.glob("daily/*/*/*.md") for entry in _entries(path)]
+        days = [entry for path in self.world.root.glob("daily/*/*/*.md") for entry in _entries(path)]
         assert sorted(entry.id for entry in days) == sorted(self.said)
         assert {entry.id: entry.text for entry in days} == self.said
         seen = {}
-        for path in (self.root / "memory.md", *self.root.glob("archive/*.md")):
+        for path in (self.world.root / "memory.md", *self.world.root.glob("archive/*.md")):
             entries = _entries(path)
             assert len({entry.id for entry in entries}) == len(entries)
             seen.update({entry.id: entry.text for entry in entries})
@@ -143,18 +139,16 @@ class SaveMachine(RuleBasedStateMachine):
     @invariant()
     def what_was_edited_is_there(self) -> None:
         everything = b"\n".join(
-            path.read_bytes() for path in self.root.rglob("*") if path.suffix in {".md", ".yaml", ".txt"}
+            path.read_bytes() for path in self.world.root.rglob("*") if path.suffix in {".md", ".yaml", ".txt"}
         )
         lines = set(everything.decode("utf-8").replace("\r\n", "\n").split("\n"))
         assert [line for line in self.edits if line not in lines] == []
 
     def teardown(self) -> None:
-        save(self.store, Save(self._id(), self.now, "the last word"), scan=True)
-        assert self.store.spool.names() == []
-        assert self.store.spool.aside() == []
-        assert run_git(self.root, "status", "--porcelain") == ""
-        assert run_git(self.root, "fsck", "--strict", "--no-dangling") == ""
-        assert not any((self.root / ".tmp").glob("*"))
+        save(self.world.store, Save(self._id(), self.now, "the last word"), scan=True)
+        assert self.world.store.spool.names() == []
+        assert self.world.store.spool.aside() == []
+        self.world.sound()
         self.folder.cleanup()
 
     def _something(self, text: str, kind: MemoryType) -> Save | None:

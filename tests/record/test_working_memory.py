@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import IO, Any
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.working import HypothesisStatus, PlanStep, decide, note, set_plan, start_task
 from gitmem.platform import safe_open
-from gitmem.platform.machine import Context
 from gitmem.record.working_memory import (
     FOLDER,
     apply_events,
@@ -27,18 +25,16 @@ from gitmem.record.working_memory import (
     suppose,
 )
 from gitmem.store.store import Store
-from tests.copies import StoreCopies
-from tests.world import Crash
+from tests.world import Crash, World
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()
 
 
 @pytest.fixture
-def store(tmp_path: Path, environ: dict[str, str], new_store: StoreCopies) -> Store:
-    (tmp_path / "project").mkdir()
-    context = Context(environ, str(tmp_path / "home"), "desk", lambda: START)
-    return new_store(tmp_path / "project", context, START)
+def store(world: World) -> Store:
+    world.clock.now = START
+    return world.store
 
 
 def event(kind: HookKind, number: int, session: str = "s1", **more: object) -> HookEvent:
