@@ -50,7 +50,7 @@ sys.exit(run())
 """
 
 
-class Machine:
+class OtherSystem:
     """A project, and gitmem as another system's Python would run it."""
 
     def __init__(self, project: Path, environ: dict[str, str], home: Path) -> None:
@@ -83,8 +83,8 @@ def _never():
 
 
 @pytest.fixture
-def machine(tmp_path, environ, home) -> Machine:
-    return Machine(tmp_path / "shop", environ, home)
+def machine(tmp_path, environ, home) -> OtherSystem:
+    return OtherSystem(tmp_path / "shop", environ, home)
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_where_git_folds_case_a_store_is_written_and_searched(machine, bare_git)
 
 
 def test_a_long_path_of_the_project_is_no_obstacle(tmp_path, environ, home):
-    machine = Machine(tmp_path / "/".join("folder-of-a-deep-project" for _ in range(12)), environ, home)
+    machine = OtherSystem(tmp_path / "/".join("folder-of-a-deep-project" for _ in range(12)), environ, home)
     assert len(str(machine.project)) > 260
     machine.gitmem("init")
     machine.gitmem("save", "We deploy on Fridays.", "--type", "decision")

@@ -18,10 +18,9 @@ from gitmem.model.pattern import BugPattern, Case, render_pattern
 from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import Store
 from gitmem.tell.cleanup import clean_up
 from gitmem.tell.usage_log import with_told
-from tests.copies import run_git
+from tests.world import World
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 ALPHA, BEGINS, USELESS, RETRIEVALS, MAX_AGE_DAYS, UNUSED_DAYS, MIN_USAGE_COUNT = 0.3, 0.5, 0.3, 2, 180, 90, 2
@@ -38,24 +37,19 @@ def usefulness(given_verdicts: list[float | None]) -> float:
     return average
 
 
-class Kept:
+class Kept(World):
     """A store with episodes and patterns of some ages, and the paths that a cleanup is to remove."""
 
     def __init__(self, folder: Path) -> None:
         environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
         context = Context(environ, str(folder / "home"), "desk", lambda: NOW)
         (folder / "project").mkdir()
-        self.root = Path(init_store(str(folder / "project"), context, Place.PROJECT).store.root)
+        super().__init__(init_store(str(folder / "project"), context, Place.PROJECT).store.root, context)
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.org")  # only the user's own counts rate
-        self.store = Store(str(self.root), context)
+        self.reopen()
         self.told: dict[str, dict[str, float | None]] = {}
         self.useless: set[str] = set()
-
-    def add(self, path: str, data: bytes) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
 
     def tell(self, identifier: str, rows: list[float | None], mark: str = "") -> None:
         times = [f"2026-{6 if mark else 5}-{number + 1:02}T00:00:00+00:00{mark}" for number in range(len(rows))]
@@ -65,7 +59,7 @@ class Kept:
         at = NOW - timedelta(days=days)
         made = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.FAILED, ())
         path = episode_path(made)
-        self.add(path, render_episode(made))
+        self.write(path, render_episode(made))
         self.tell(made.id, told)
         self.tell(made.id, [*judged], "!")
         if days > MAX_AGE_DAYS and usefulness([*told, *judged]) < USELESS and len(told) < RETRIEVALS:
@@ -76,17 +70,10 @@ class Kept:
         made = BugPattern(
             f"b{number}4f7k2m9q0", ErrorSignature("KeyError", f"part {number}"), at, at, tuple(map(Case, ids))
         )
-        self.add(made.path, render_pattern(made))
+        self.write(made.path, render_pattern(made))
         self.tell(made.id, told)
         if days > UNUSED_DAYS and seen + len(told) < MIN_USAGE_COUNT:
             self.useless.add(made.path)
-
-    def git(self, *arguments: str) -> str:
-        return run_git(self.root, *arguments)
-
-    def files(self) -> dict[str, bytes]:
-        found = (path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts)
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in found}
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
@@ -100,7 +87,7 @@ def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, error
             kept.episode(number, *episode)
         for number, pattern in enumerate(errors):
             kept.pattern(number, *pattern)
-        kept.add("counts/world.json", with_told(b"", kept.told))
+        kept.write("counts/world.json", with_told(b"", kept.told))
         kept.git("add", "-A")
         kept.git("commit", "-qm", "Learned")
         before, commits = kept.files(), int(kept.git("rev-list", "--count", "HEAD"))
@@ -116,6 +103,6 @@ def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, error
             if cleaned.commit is not None:
                 undo(kept.store, revision=cleaned.commit)
             assert kept.files() == before
-            assert kept.git("status", "--porcelain") == ""
+            assert kept.status() == ""
     finally:
         shutil.rmtree(folder)
