@@ -61,6 +61,7 @@ _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 400, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
+_NAME = re.compile(r"\W*([FSWC]\d+)\b")  # of a known fact, a claim of an earlier window, a pair or a topic
 
 
 class _Ended(Value):
@@ -134,8 +135,7 @@ class Reader:
 
         What was dropped by the words on which a fact of the answer rests gave way to it.
         """
-        names = tuple(dict.fromkeys(name.strip().strip("^[]") for name in _strings(item["known"])))[:_MOST_NAMES]
-        known = tuple(name for name in names if name in self._known)
+        known = tuple(name for name in _names(item["known"])[:_MOST_NAMES] if name in self._known)
         if not known:
             raise RefusedError("unknown id")
         now = self._text(item["now"], LONGEST)
@@ -157,7 +157,7 @@ class Reader:
         stated, reason = self._statement(item["statement"]), self._text(item["reason"], LONGEST)
         replaced = [name for one in ended if _is_meant(one.now, stated) for name in one.known]
         statement, found = self._claimed(kind, stated, replaced, item)
-        known = tuple(name for name in _strings(item["known"]) if name in self._known and name not in replaced)
+        known = tuple(name for name in _names(item["known"]) if name in self._known and name not in replaced)
         return stated, Claim(
             KINDS[kind],
             statement,
@@ -166,7 +166,7 @@ class Reader:
             found.who,
             one_line(self._text(item["until"], _UNTIL), _UNTIL) if share(str(item["until"]), self._record.own) else "",
             tuple(self._forbidden(_strings(item["forbids"]))) if kind == "rule" else (),
-            tuple(name for name in dict.fromkeys(known) if self._says_again(name, statement)),
+            tuple(name for name in known if self._says_again(name, statement)),
         )
 
     def _claimed(
@@ -284,7 +284,7 @@ class Reader:
         )
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:
-        pair, keep = str(item["pair"]).strip(), Keep(str(item["keep"]))
+        pair, keep = "".join(_names([item["pair"]])), Keep(str(item["keep"]))
         if pair not in self._pairs:
             raise RefusedError("unknown id")
         statement = self._statement(item["statement"]) if keep is Keep.MERGE else ""
@@ -310,9 +310,8 @@ class Reader:
             raise RefusedError("unsupported")
         if any(is_contrary(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
-        is_known = re.fullmatch(r"C\d+", topic) is not None
-        if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):
-            topic = ""
+        known = next((name for name in _names([topic]) if name in self._topics), "")
+        topic = known or (topic if share(topic, self._record.whole) and not _NAME.fullmatch(topic) else "")
         return RequestResult(request, sentence, State(str(item["state"])), topic)
 
     def _statement(self, given: object) -> str:
@@ -361,6 +360,11 @@ class Reader:
 
 def _strings(given: object) -> list[str]:
     return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+
+
+def _names(given: object) -> list[str]:
+    """Return the names in the question that strings begin with, each once; their texts may have been copied, too."""
+    return [*dict.fromkeys(match[1] for text in _strings(given) if (match := _NAME.match(text)))]
 
 
 def _is_meant(now: str, statement: str) -> bool:

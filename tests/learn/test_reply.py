@@ -422,6 +422,8 @@ def test_a_claim_takes_the_place_of_known_facts_and_is_kept_where_that_is_not_sh
     (fact,) = read(known=known, ended=[ENDED]).facts  # what holds now stands in `ended` alone
     assert (fact.kind, fact.replaces) == (FactKind.DECISION, ("F1",))
     assert read(FACT, known=known, ended=[ENDED | {"known": ["F9"]}]).refused == {"unknown id": 1}
+    (fact,) = read(FACT, known=known, ended=[ENDED | {"known": ["F1 (2026-03-02) decision: The exporter"]}]).facts
+    assert fact.replaces == ("F1",)
 
 
 def test_an_issue_that_ends_takes_no_decision_with_it():
@@ -497,6 +499,9 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     assert read(requests=[contrary], record=told).refused == {"contrary": 1}
     judged = read(requests=[done | {"topic": "C7"}, done | {"sentence": "Buy milk and eggs.", "topic": "x"}])
     assert [one.topic for one in judged.requests] == [""]
+    known = KnownMemory((), (Concept("", "k1", "exporter", "", "", (), (), (), ()),))
+    judged = read(known=known, requests=[done | {"topic": "C1 topic: exporter"}])
+    assert [one.topic for one in judged.requests] == ["C1"]
 
 
 def test_a_later_window_replaces_what_an_earlier_one_found():
