@@ -70,10 +70,9 @@ def log(
     until: datetime | None = None,
     limit: int | None = None,
     merges: bool = True,
-    by_parents: bool = False,
     timeout: float = _SECONDS,
 ) -> list[Commit]:
-    """Return the commits of a revision, newest first, as `git log` orders them, `by_parents` none before its children.
+    """Return the commits of a revision, newest first, as `git log` orders them.
 
     `paths` keeps those that changed one of these files or folders, `trailers` those that have a trailer with this
     prefix for every key. `since` and `until`, both inclusive, compare the author date; git's own options of that name
@@ -83,7 +82,7 @@ def log(
     # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
     greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
-    options += ["--no-merges"] * (not merges) + ["--topo-order"] * by_parents
+    options += ["--no-merges"] * (not merges)
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]

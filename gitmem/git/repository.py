@@ -260,14 +260,17 @@ class Repository:
 
     def since(self, old: str, new: str, timeout: float = 300.0) -> list[Commit]:
         """Return the commits that `new` has and `old` ("": nothing) lacks, given by full ids, children first."""
+        from graphlib import TopologicalSorter
+
         from gitmem.git.log import log
 
-        def ask(*, by_parents: bool = False) -> list[Commit]:
-            return log(self.git, f"{old}..{new}" if old else new, by_parents=by_parents, timeout=timeout)
-
         def read() -> list[Commit]:
-            commits = ask()  # of a line, which any order shows so, in a third of the time
-            return ask(by_parents=True) if any(len(commit.parents) > 1 for commit in commits) else commits
+            commits = log(self.git, f"{old}..{new}" if old else new, timeout=timeout)
+            if all(len(commit.parents) <= 1 for commit in commits):  # a line, which git shows in its order
+                return commits
+            by_oid = {commit.oid: commit for commit in reversed(commits)}
+            parents_first = TopologicalSorter({oid: commit.parents for oid, commit in by_oid.items()}).static_order()
+            return [by_oid[oid] for oid in parents_first if oid in by_oid][::-1]
 
         return self._once(("since", old, new), read)
 
