@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -66,6 +66,7 @@ def show_home(view: View) -> dict[str, Any]:
     needs = [one for one in _needs(view) if one["count"]]
     view.kept["waiting"] = (view.tip, sum(int(one["count"]) for one in needs))
     return {
+        "today": view.at_home(store.context.clock()).date().isoformat(),
         "tokens": tokens,
         "budget": store.config.session.budget_tokens,
         "parts": [_part(view, one) for one in shown],
@@ -82,7 +83,7 @@ def _learned(view: View) -> dict[str, Any]:
     A save that became a fact, as a decision does, is among the facts alone.
     """
     now = view.at_home(view.store.context.clock())
-    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    since = (now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)).astimezone(UTC)
     new = [fact for fact in view.facts if fact.created >= since and view.statuses[fact.id].holds]
     new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
     recent = [record for record in view.records() if record.date >= since]
@@ -101,7 +102,7 @@ def _learned(view: View) -> dict[str, Any]:
 def _part(view: View, shown: Shown) -> dict[str, Any]:
     """Return a part, and each fact that a line of it tells, in the words of the line."""
     text = shown.text.partition("\n")[2].strip()  # below the title
-    lines, facts = text.split("\n"), {fact.id: fact for fact in view.facts}
+    lines, facts = text.split("\n"), view.marks.facts
     beliefs: list[dict[str, Any]] = []
     if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
         for fact, line in zip((facts[one] for one in shown.ids), lines, strict=True):

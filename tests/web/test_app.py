@@ -51,6 +51,9 @@ def test_every_page_of_an_empty_store_opens(viewer):
         assert "<main" in viewer.get(f"/{name}")
         assert viewer.json(f"/{name or 'home'}.json")
     assert viewer.json("/home.json")["parts"] == []
+    home = viewer.get("/")
+    assert home.count("gitmem install") == 1, "where to begin, said once"
+    assert "Nothing waits for you" not in home
     assert "summary.provider agent" in viewer.get("/stats"), "how a model is asked"
     viewer.get("/nothing", 404)
     viewer.get("/fact/dzzzzzzzzzz", 404)
@@ -334,7 +337,7 @@ def address(viewer):
 @pytest.mark.slow
 def test_the_command_prints_an_address_that_opens_once(address):
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    assert "What the next session is shown" in opener.open(address, timeout=20).read().decode()
+    assert "Nothing is remembered yet" in opener.open(address, timeout=20).read().decode()
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(address, timeout=20)
 
