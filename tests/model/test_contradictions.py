@@ -74,7 +74,7 @@ def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(world,
     told = session_start(world.store, (), None, ()).splitlines()
     [line] = [line for line in told if "ndentation" in line]
     assert line.startswith(f"- {pair.newer.description}")
-    assert f"since {world.clock.now:%Y-%m-%d}, before: {pair.older.description}" in line
+    assert f", {world.clock.now:%Y-%m-%d}; it contradicts: {pair.older.description} (" in line
 
 
 @pytest.mark.parametrize("then", DOORS)
