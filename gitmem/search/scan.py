@@ -44,7 +44,8 @@ from gitmem.search.units import Excerpts
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-BUDGET = 2_000  # matching lines of one scan
+# Matching lines of one scan. With 2,000 the first ten hits in 10 MB are no nearer to those of a search of all lines.
+BUDGET = 1_000
 _SAMPLED_LINES = 250  # which tell how many of the matching texts are words
 _HEADER_LINES = 40  # at most
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
