@@ -84,12 +84,12 @@ class Reader:
         self,
         window: Sequence[SaidPart],
         known: KnownMemory,
-        found: Mapping[str, str],
+        earlier: Mapping[str, str],
         heard: Sequence[Heard] | None = (),
         allow: Sequence[str] = (),
     ) -> None:
         self._record = SaidRecord(window, heard)
-        self._known = {name: fact.description for name, fact in known.names().items()} | dict(found)
+        self._known = {name: fact.description for name, fact in known.names().items()} | dict(earlier)
         self._kinds = {name: fact.kind for name, fact in known.names().items()}
         self._passing_facts = {name for name, fact in known.names().items() if fact.until}
         self._topics, self._pairs = set(known.topics()), set(known.waiting())
@@ -102,8 +102,8 @@ class Reader:
         ended = [*self._passing(answer, "ended", lambda item: self._ended(item, listed), refused)]
         stated: dict[_Stated, Claim] = {}
         for statement, claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
-            same = (one for one in stated.values() if one.kind == claim.kind)
-            if any(says_the_same(one.statement, claim.statement) for one in same):
+            same = (claim_before for claim_before in stated.values() if claim_before.kind == claim.kind)
+            if any(says_the_same(claim_before.statement, claim.statement) for claim_before in same):
                 refused["twice"] += 1
             else:
                 stated[statement, claim.kind] = claim
@@ -113,7 +113,9 @@ class Reader:
             tuple(endings),
             tuple(self._passing(answer, "pairs", self._verdict, refused)),
             tuple(self._passing(answer, "mends", self._fix, refused)),
-            tuple({one.request: one for one in self._passing(answer, "requests", self._result, refused)}.values()),
+            tuple(
+                {result.request: result for result in self._passing(answer, "requests", self._result, refused)}.values()
+            ),
             +refused,
         )
 
@@ -155,15 +157,15 @@ class Reader:
         if item["lasts"] != LASTS:
             raise RefusedError("one task")
         stated, reason = self._statement(item["statement"]), self._text(item["reason"], LONGEST)
-        replaced = [name for one in ended if _is_meant(one.now, stated) for name in one.known]
-        statement, found = self._claimed(kind, stated, replaced, item)
+        replaced = [name for ending in ended if _is_meant(ending.now, stated) for name in ending.known]
+        statement, evidence = self._claimed(kind, stated, replaced, item)
         known = tuple(name for name in _names(item["known"]) if name in self._known and name not in replaced)
         return stated, Claim(
             KINDS[kind],
             statement,
             reason,
-            found.request,
-            found.who,
+            evidence.request,
+            evidence.who,
             one_line(self._text(item["until"], _UNTIL), _UNTIL) if share(str(item["until"]), self._record.own) else "",
             tuple(self._forbidden(_strings(item["forbids"]))) if kind == "rule" else (),
             tuple(name for name in known if self._says_again(name, statement)),
@@ -177,24 +179,24 @@ class Reader:
         Raises RefusedError if it fails a check.
         """
         is_acted_on = kind in _ACTED_ON
-        found = self._record.find(item, own=is_acted_on)
+        evidence = self._record.find(item, own=is_acted_on)
         before = " ".join(self._known[name] for name in replaced)
         least = OWN_WORDS if is_acted_on else ANY_WORDS
-        if share(statement, self._record.own) < least and not self._rests_on(statement, before, found, item):
+        if share(statement, self._record.own) < least and not self._rests_on(statement, before, evidence, item):
             raise RefusedError("unsupported")
-        if is_acted_on and found.who == AGENT and self._record.echoes(statement, str(item["quote"])):
+        if is_acted_on and evidence.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
-        if before and found.who == USER and said_points(statement) <= said_points(before):
+        if before and evidence.who == USER and said_points(statement) <= said_points(before):
             raise RefusedError("nothing new")  # it denies a fact, or says it again
-        quoted = as_quoted(statement, found, before, self._record.own) if is_acted_on else ""
+        quoted = as_quoted(statement, evidence, before, self._record.own) if is_acted_on else ""
         if quoted and (text := self._text(quoted, LONGEST)):
-            return text, found
-        numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(found.sentences)
+            return text, evidence
+        numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(evidence.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
         differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
         if differ or any(number not in anywhere for number in numbers - numbers_of(anywhere) - {"1"}):
             raise RefusedError("number")
-        return statement, found
+        return statement, evidence
 
     def _says_again(self, name: str, statement: str) -> bool:
         """Return whether a known fact says what a statement says, as far as words show it."""
@@ -213,7 +215,7 @@ class Reader:
         """Give the claims the facts whose place they take, with claims of what is only in `ended`; yield the others."""
         for item in ended:
             for name in item.known:
-                meant = next((one for one in stated if _is_meant(item.now, one[0])), None)
+                meant = next((pair for pair in stated if _is_meant(item.now, pair[0])), None)
                 try:
                     if self._ends(name, item, meant):
                         yield self._ending(name, item)
@@ -230,7 +232,7 @@ class Reader:
             return kind is FactKind.ISSUE and (meant is None or meant[1] is not kind)
         if item.why is Why.DROPPED or kind is FactKind.ISSUE or name in self._passing_facts or is_found(name):
             return True
-        solved = any(self._kinds.get(one) is FactKind.ISSUE for one in item.known)  # an issue, and takes none with it
+        solved = any(self._kinds.get(name) is FactKind.ISSUE for name in item.known)  # an issue, and takes none with it
         if solved or said_points(item.now) <= said_points(self._known[name]):
             raise RefusedError("no issue")
         return False
@@ -243,13 +245,13 @@ class Reader:
         kind = self._kinds.get(name, FactKind.CORE_LOGIC)
         asked = kind.value if kind.value in _ACTED_ON else "knowledge"
         try:
-            statement, found = self._claimed(asked, self._statement(item.now), [name], item.given)
+            statement, evidence = self._claimed(asked, self._statement(item.now), [name], item.given)
         except RefusedError:
-            found, before = self._quoted(item), self._known[name]
-            if found.who != USER or self._may_be_tools(item.now, before):
+            evidence, before = self._quoted(item), self._known[name]
+            if evidence.who != USER or self._may_be_tools(item.now, before):
                 raise
-            statement = self._statement(said_instead(found.sentences, before))
-        return Claim(kind, statement, "", found.request, found.who)
+            statement = self._statement(said_instead(evidence.sentences, before))
+        return Claim(kind, statement, "", evidence.request, evidence.who)
 
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
         """Return a claim that takes the place of a known fact, or where that is not shown, disputes it."""
@@ -263,17 +265,17 @@ class Reader:
 
     def _ending(self, name: str, item: _Ended) -> Ending:
         """Return the ending of a known fact without a successor. Raises RefusedError if it is not shown."""
-        found = self._quoted(item)
-        if not self._is_about(name, found.request, item.now):
+        evidence = self._quoted(item)
+        if not self._is_about(name, evidence.request, item.now):
             raise RefusedError("other subject")
-        return Ending(name, item.why, item.now, found.request, found.who)
+        return Ending(name, item.why, item.now, evidence.request, evidence.who)
 
     def _quoted(self, item: _Ended) -> Evidence:
         """Return the evidence of an ending. Raises RefusedError if it has none, or repeats what a tool said."""
-        found = self._record.find(item.given, own=True)
-        if found.who == AGENT and self._record.echoes(item.now or found.sentences, str(item.given["quote"])):
+        evidence = self._record.find(item.given, own=True)
+        if evidence.who == AGENT and self._record.echoes(item.now or evidence.sentences, str(item.given["quote"])):
             raise RefusedError("tool's words")
-        return found
+        return evidence
 
     def _is_about(self, name: str, request: int, now: str) -> bool:
         """Return whether a request, or the statement of what holds now, has a word or number of a known fact."""
@@ -314,27 +316,27 @@ class Reader:
         topic = known or (topic if share(topic, self._record.whole) and not _NAME.fullmatch(topic) else "")
         return RequestResult(request, sentence, State(str(item["state"])), topic)
 
-    def _statement(self, given: object) -> str:
-        text = self._text(given, LONGEST)
+    def _statement(self, value: object) -> str:
+        text = self._text(value, LONGEST)
         if not is_statement(text):
             raise RefusedError("length")
         return text
 
-    def _text(self, given: object, most: int) -> str:
+    def _text(self, value: object, most: int) -> str:
         """Return a text on one line; one that is too long or holds a secret is refused."""
-        text = one_line(str(given), most + 1)
+        text = one_line(str(value), most + 1)
         if len(text) > most:
             raise RefusedError("length")
         if REDACTED in text or redact(text, allow=self._allow).text != text:
             raise RefusedError("secret")
         return text
 
-    def _rests_on(self, statement: str, before: str, found: Evidence, item: Mapping[str, object]) -> bool:
+    def _rests_on(self, statement: str, before: str, evidence: Evidence, item: Mapping[str, object]) -> bool:
         """Return whether enough of a statement is in the user's quotation, or what it says beside known facts is."""
         quote = str(item["quote"])
         if before:
             return self._changes(statement, before, quote)
-        return found.who == USER and share(statement, folded(quote)) >= QUOTED
+        return evidence.who == USER and share(statement, folded(quote)) >= QUOTED
 
     def _changes(self, statement: str, before: str, quote: str) -> bool:
         """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
@@ -358,13 +360,13 @@ class Reader:
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
 
 
-def _strings(given: object) -> list[str]:
-    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+def _strings(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _names(given: object) -> list[str]:
+def _names(value: object) -> list[str]:
     """Return the names in the question that strings begin with, each once; their texts may have been copied, too."""
-    return [*dict.fromkeys(match[1] for text in _strings(given) if (match := _NAME.match(text)))]
+    return [*dict.fromkeys(match[1] for text in _strings(value) if (match := _NAME.match(text)))]
 
 
 def _is_meant(now: str, statement: str) -> bool:

@@ -59,7 +59,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
             changes[concept.path] = changed
         if not changes:
             return False
-        facts = {one.path: one.description for one in known_facts(store) if one.session == session}
+        facts = {fact.path: fact.description for fact in known_facts(store) if fact.session == session}
         changes |= with_links(transaction, path, facts)
         for fact in facts:
             changes |= with_links(transaction, fact, {path: turns[0].started.date().isoformat()})
@@ -111,35 +111,35 @@ def find_concept(store: Store, identifier: str) -> Concept:
     return concepts[find_named(bare, names, "concept", "'gitmem concepts list' lists them with their ids.")]
 
 
-def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
+def merge(store: Store, first: Concept, second: Concept) -> tuple[str, ...]:
     """Merge the second concept into the first, as a user decided, with all links; return the commits."""
-    if one.id == other.id:
+    if first.id == second.id:
         return ()
 
     def plan(transaction: Transaction) -> None:
-        changes = merging(transaction, one, other)
+        changes = merging(transaction, first, second)
         if not changes:
             raise NotFoundError("One of the concepts is gone.")
-        transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
+        transaction.commit(_about(f"Merge concept {second.name} into {first.name}", [first.id, second.id]), changes)
 
     return transact(store, plan, purpose="concepts").commits
 
 
-def merging(transaction: Transaction, one: Concept, other: Concept) -> dict[str, bytes | None]:
+def merging(transaction: Transaction, first: Concept, second: Concept) -> dict[str, bytes | None]:
     """Return the file changes that merge the second concept into the first; none if one of them is gone."""
-    data, other_data = transaction.read(one.path), transaction.read(other.path)
+    data, other_data = transaction.read(first.path), transaction.read(second.path)
     if data is None or other_data is None:
         return {}
-    merged = one._replace(
-        keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
-        files=tuple(dict.fromkeys((*one.files, *other.files))),
-        exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
-        merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
-        updated=max(one.updated, other.updated),
-        scope=tuple(sorted({*one.scope, *other.scope})),
+    merged = first._replace(
+        keywords=tuple(dict.fromkeys((*first.keywords, *second.keywords))),
+        files=tuple(dict.fromkeys((*first.files, *second.files))),
+        exchanges=tuple(sorted({*first.exchanges, *second.exchanges})),
+        merged=tuple(dict.fromkeys((*first.merged, *second.merged, second.id))),
+        updated=max(first.updated, second.updated),
+        scope=tuple(sorted({*first.scope, *second.scope})),
     )
     more = [line for _, line in lines_of(Document.parse(other_data).body)]
-    return {one.path: render_changed(data, merged, more), other.path: None}
+    return {first.path: render_changed(data, merged, more), second.path: None}
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:

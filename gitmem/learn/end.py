@@ -98,7 +98,7 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
     while tag and day.date() <= now.date():
         name = day.strftime("%Y-%m-%d")
         text = (store.read(daily_path(name)) or b"").decode("utf-8", "replace")
-        for entry in (found.entry for found in find_entries(text)):
+        for entry in (place.entry for place in find_entries(text)):
             if entry.label == EXCHANGE and entry.tags[:1] == tag:
                 at = datetime.fromisoformat(f"{name} {entry.time}").replace(tzinfo=now.tzinfo)
                 turns.append(_turn(entry, at, session, host))
@@ -120,13 +120,13 @@ def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
 
 def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
     """Return the turns of a session as its file tells them, at its beginning, where neither logs nor transcript do."""
-    given, turns = Document.parse(data).get("created"), []
-    if not isinstance(given, datetime):
+    created, turns = Document.parse(data).get("created"), []
+    if not isinstance(created, datetime):
         return []
     for exchange in exchanges_in(data):
         entry = Entry(exchange.id, exchange.time, EXCHANGE, "\n".join(("", *exchange.failed)), exchange.tags)
         answer = "\n".join(filter(None, (exchange.summary, exchange.details)))
-        turn = _turn(entry, given, session, host)
+        turn = _turn(entry, created, session, host)
         turns.append(turn._replace(prompt=exchange.asked, answer=answer, files=exchange.files))
     return turns
 
@@ -271,8 +271,8 @@ def replay(
     replayed = _replay_turns(store, path, name, since, close)
     # The turns are freed by now: they hold all that was said, and so does L1.
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
-    kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
-    return replayed._replace(transcript=any(kept))
+    stored = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
+    return replayed._replace(transcript=any(stored))
 
 
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close) -> Replayed:
@@ -297,7 +297,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     if (read and not turns) or is_subagents:  # a subagent's records are read with its session's
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
-    note_missing(store, path, [one for one in heard if since is None or one.at >= since], turns)
+    note_missing(store, path, [turn for turn in heard if since is None or turn.at >= since], turns)
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)

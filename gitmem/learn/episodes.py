@@ -82,7 +82,7 @@ def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
         return False
     if turn.cwd and last.cwd and not (is_within(turn.cwd, last.cwd) or is_within(last.cwd, turn.cwd)):
         return True
-    shares_file = bool(set(turn.files) & {file for one in task for file in one.files})
+    shares_file = bool(set(turn.files) & {file for turn in task for file in turn.files})
     return not shares_file and overlap(words, frozenset(said)) < GOES_ON
 
 
@@ -212,10 +212,10 @@ def _solution(turns: Sequence[Turn]) -> str:
     return one_line(shorten(first_paragraph(answer), _SUMMARY + _LINE), _SUMMARY + _LINE).removesuffix(".")
 
 
-def _gotchas(found: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
+def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
     """Return what was changed in vain, and the errors that nothing fixed."""
     lines = []
-    for occurrence in found:
+    for occurrence in occurrences:
         title = one_line(title_of(occurrence.error), _SUMMARY)
         tried = dict.fromkeys(case.change for case in occurrence.cases[:-1])
         lines += [f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.told}]

@@ -115,16 +115,20 @@ class SaidRecord:
         What it leaves out counts as quoted, too. Raises RefusedError if it is too short or too long, stands nowhere, or
         `own` words are asked for and it is a tool's.
         """
-        given = folded(_HEADER.sub("", str(item["quote"]))).strip(_MARKS)
-        places = [part._replace(quote=_whole(given, part.own) or _whole(given, part.text)) for part in self._parts]
-        if not any(one.quote for one in places):
+        quote = folded(_HEADER.sub("", str(item["quote"]))).strip(_MARKS)
+        places = [part._replace(quote=_whole(quote, part.own) or _whole(quote, part.text)) for part in self._parts]
+        if not any(place.quote for place in places):
             raise RefusedError("quotation")
-        usable = [one for one in places if one.quote and (not own or (one.part.who != TOOL and one.quote in one.own))]
+        usable = [
+            place
+            for place in places
+            if place.quote and (not own or (place.part.who != TOOL and place.quote in place.own))
+        ]
         if not usable:
             raise RefusedError("tool's words")
         order = (USER, AGENT, TOOL).index
         place = min(
-            usable, key=lambda one: (one.part.request != item["request"], order(one.part.who), one.part.request)
+            usable, key=lambda place: (place.part.request != item["request"], order(place.part.who), place.part.request)
         )
         self._check_length(place)
         if own and place.part.who == AGENT and self._outputs.said(lambda line: place.quote in line, place.quote):
@@ -215,7 +219,7 @@ def _plain_places(text: str) -> Iterator[int]:
             yield place
 
 
-def as_quoted(statement: str, found: Evidence, before: str, own: str) -> str:
+def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
 
     Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another order, a
@@ -223,13 +227,13 @@ def as_quoted(statement: str, found: Evidence, before: str, own: str) -> str:
     beside an agent's options nothing else may be new, as it may choose one. `before` are facts that it replaces.
     Raises RefusedError for an order that has no word that lasts, and of which the statement says a part: one task.
     """
-    quoted = found.sentences
-    if found.who == AGENT and not quoted[:1].isalpha():
+    quoted = evidence.sentences
+    if evidence.who == AGENT and not quoted[:1].isalpha():
         return ""  # an item of a list, of which the statement says what became of it
     points, numbers = said_points(statement), numbers_of(quoted)
     new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
     said = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
-    subject = head_with(statement, said) if found.who == USER or len(new) == len(said) else ""
+    subject = head_with(statement, said) if evidence.who == USER or len(new) == len(said) else ""
     is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
     if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
         return ""

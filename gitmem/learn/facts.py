@@ -67,7 +67,7 @@ def keep_turn(book: FactBook, turn: Turn, boot: Collection[str]) -> Changes:
 def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
     """Return the changes that give a turn's exchange to the facts saved in it, which replace what they repeat."""
     exchange = turn.exchange_id
-    facts = {one.id: one for one in map(book.read, by_agent) if one is not None}
+    facts = {fact.id: fact for fact in map(book.read, by_agent) if fact is not None}
     for fact in facts.values():
         origin = {"session": turn.session, "exchange": exchange, **fact.origin}
         facts[fact.id] = with_source(fact._replace(origin=origin), exchange)
@@ -79,33 +79,33 @@ def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
     return book.changes([*facts.values()])
 
 
-def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Changes:
+def take(book: FactBook, finding: FoundFact, session: str, *, again: bool) -> Changes:
     """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
 
     `again`: what a user says after it had ended is in force again, unlike in an old session that is read later.
     """
     made = make_fact(
-        found.kind,
-        found.text,
-        found.at.replace(microsecond=0),
-        confidence=found.confidence,
-        origin={key: value for key, value in (("session", session), ("exchange", found.source)) if value},
-        sources=(found.source,),
-        keywords=fact_keywords(found.text),
-        files=found.files,
-        scope=found.scope,
+        finding.kind,
+        finding.text,
+        finding.at.replace(microsecond=0),
+        confidence=finding.confidence,
+        origin={key: value for key, value in (("session", session), ("exchange", finding.source)) if value},
+        sources=(finding.source,),
+        keywords=fact_keywords(finding.text),
+        files=finding.files,
+        scope=finding.scope,
     )
     same = _same(book, made)
     if same is None:
         if not again and book.store.repository.ever_had(made.path):
             return {}  # removed by a user or an undo
         same = made
-    elif tail_of(found.source) in map(tail_of, same.sources):
+    elif tail_of(finding.source) in map(tail_of, same.sources):
         return {}
     if same.id != made.id and not same.binds:
         return {}
     said_here = same._replace(scope=wider(same, made))
-    kept = book.keep(said_here, found.source, again=again and same.when < found.at)
+    kept = book.keep(said_here, finding.source, again=again and same.when < finding.at)
     changes = kept[1] if kept else {}
     if kept and made.created < kept[0].created:
         changes |= book.changes([kept[0]._replace(created=made.created)])
@@ -206,7 +206,7 @@ def _saved(transaction: Transaction, book: FactBook) -> list[FoundFact]:
     data = transaction.read(MEMORY)
     known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
     findings = []
-    for entry in (found.entry for found in find_entries((data or b"").decode("utf-8", "replace"))):
+    for entry in (place.entry for place in find_entries((data or b"").decode("utf-8", "replace"))):
         # A line with the id of a fact is that fact's.
         if _TYPES.get(entry.label) in _LEARNED and is_timed(entry.id) and tail_of(entry.id) not in known:
             findings += _of_entry(entry)
@@ -306,9 +306,9 @@ def _read_memory(store: Store, path: str) -> Fact | None:
 def memory_fact(name: str, data: bytes, at: datetime, machine: str) -> Fact | None:
     """Return an agent's memory file, which a machine has, as a fact; None if it says nothing."""
     document = Document.parse(data)
-    given = document.metadata
-    about, description = given.get("metadata"), given.get("description")
-    kind = about.get("type") if isinstance(about, Mapping) else given.get("type")
+    header = document.metadata
+    about, description = header.get("metadata"), header.get("description")
+    kind = about.get("type") if isinstance(about, Mapping) else header.get("type")
     description = description if isinstance(description, str) else ""
     text = clean_text(document.body)
     if document.problem is not None or not (text or description):

@@ -157,8 +157,8 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
     memory = memory or choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
     judged, asked = Judged(), list[AnsweredWindow]()
     for window in windows:
-        found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
-        question = question_of(instructions_for(store, PURPOSE), window, memory, found)
+        earlier = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
+        question = question_of(instructions_for(store, PURPOSE), window, memory, earlier)
         answered = before.get(digest_of(question))
         if answered is None:
             _keep_answers(store, record.id, asked, memory)
@@ -167,7 +167,7 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
                 return JudgementResult(judged, why=why, question=question)
         asked.append(answered)
         _keep_answers(store, record.id, asked, memory)
-        reader = Reader(window, memory, found, record.heard, allow)
+        reader = Reader(window, memory, earlier, record.heard, allow)
         judged = judged.joined(reader.read(parse_reply(answered.answer, SCHEMA)))
     commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, memory)
     requests.drop_request(store.private, file_name(record.id))
@@ -220,14 +220,14 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
     lines = read_transcript(store, session)
     if lines is None:
         return None
-    found = []
+    facts = []
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, KeyError):
             part = json.loads(line)
             role, text = Role(part["role"]), part.get("text")
             if role in _SPEAKERS and isinstance(text, str) and (role is Role.RESULT or "agent" not in part):
-                found.append(Heard(_SPEAKERS[role], text))
-    return tuple(found)
+                facts.append(Heard(_SPEAKERS[role], text))
+    return tuple(facts)
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:
@@ -239,8 +239,8 @@ def is_judged(store: Store, session: str, path: str) -> bool:
 def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWindow | None, str]:
     """Return the model's answer to a question, redacted; or None and why there is none."""
 
-    def read(given: Mapping[str, object]) -> str:
-        return json.dumps(without_secrets(store, given), ensure_ascii=False)
+    def read(answer: Mapping[str, object]) -> str:
+        return json.dumps(without_secrets(store, answer), ensure_ascii=False)
 
     asked = ask(store, question, _subject(session), read)
     if asked.value is None:
@@ -251,15 +251,17 @@ def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWind
 def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     """Return what was asked about a session on this machine, window by window, with the answers."""
     asked = read_object(_answers_file(store, session)).get("asked")
-    found = []
-    for one in asked if isinstance(asked, list) else []:
+    answers = []
+    for item in asked if isinstance(asked, list) else []:
         with contextlib.suppress(KeyError, TypeError, ReplyError):
-            text = str(one["answer"])
+            text = str(item["answer"])
             parse_reply(text, SCHEMA)
-            found.append(
-                AnsweredWindow(str(one["digest"]), str(one["question"]), text, str(one["model"]), int(one["tokens"]))
+            answers.append(
+                AnsweredWindow(
+                    str(item["digest"]), str(item["question"]), text, str(item["model"]), int(item["tokens"])
+                )
             )
-    return found
+    return answers
 
 
 def _known_before(store: Store, session: str) -> KnownMemory | None:
@@ -302,15 +304,15 @@ class Counted(Value):
 def judged_sessions(store: Store) -> list[Counted]:
     """Return the figures of the sessions that were judged on this machine."""
     folder = os.path.join(store.private, _ANSWERS)
-    found = []
+    sessions = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        given = read_object(os.path.join(folder, name))
+        record = read_object(os.path.join(folder, name))
         with contextlib.suppress(KeyError, TypeError, ValueError):
-            tokens = sum(int(one["tokens"]) for one in given["asked"])
-            found.append(
-                Counted(datetime.fromisoformat(given["at"]), int(given["kept"]), dict(given["refused"]), tokens)
+            tokens = sum(int(item["tokens"]) for item in record["asked"])
+            sessions.append(
+                Counted(datetime.fromisoformat(record["at"]), int(record["kept"]), dict(record["refused"]), tokens)
             )
-    return found
+    return sessions
 
 
 def _subject(session: str) -> str:

@@ -63,7 +63,7 @@ def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemor
         changes |= keep_results(store, transaction, session, judged.requests, known)
         facts = [fact.id for fact in keeper.book.known().values() if fact.path in changes]
         first = next(
-            (one.statement for one in judged.facts), next((request.sentence for request in judged.requests), "")
+            (claim.statement for claim in judged.facts), next((request.sentence for request in judged.requests), "")
         )
         subject = f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
         message = fact_message(subject, facts, session.id, session.host).by(session.model)
@@ -157,10 +157,10 @@ class _Keeper:
         if same is not None and not same.binds and same.id != made.id and not is_back:
             return None, {}
         fact = same._replace(scope=wider(same, made)) if same is not None else made
-        kept = self.book.keep(fact, turn.exchange_id, again=is_back, compared=self._compared)
-        if kept:
-            self._compared.add(kept[0].id)  # claims of one answer stand beside each other
-        return kept or (None, {})
+        changes = self.book.keep(fact, turn.exchange_id, again=is_back, compared=self._compared)
+        if changes:
+            self._compared.add(changes[0].id)  # claims of one answer stand beside each other
+        return changes or (None, {})
 
     def _origin(self, turn: Turn, *, is_agents: bool) -> Mapping[str, str]:
         origin = {"session": self._session.id, "exchange": turn.exchange_id, "by": self._session.model}
@@ -233,7 +233,8 @@ class _Keeper:
         for fix in fixes:
             turn = self._turn(fix.request)
             shared = [
-                (shared_with_error(fix.error, title_of(one.error)), one) for one in find_occurrences([turn], project)
+                (shared_with_error(fix.error, title_of(occurrence.error)), occurrence)
+                for occurrence in find_occurrences([turn], project)
             ]
             most, near = max(shared, key=lambda pair: pair[0], default=(0, None))
             if near is not None and most:

@@ -71,13 +71,13 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
 
 def patterns_with(
-    store: Store, transaction: Transaction, found: Iterable[ErrorOccurrence]
+    store: Store, transaction: Transaction, occurrences: Iterable[ErrorOccurrence]
 ) -> tuple[dict[str, BugPattern], int]:
     """Return the patterns that change with these errors, by path, and how many of them are new."""
     signatures = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
     new, existing = 0, {*map(id_in, transaction.names(BUGS))}
-    for occurrence in (occurrence for occurrence in found if is_telling(occurrence.error)):
+    for occurrence in (occurrence for occurrence in occurrences if is_telling(occurrence.error)):
         pattern = _known(transaction, signatures, changed, occurrence.error)
         after = begun(occurrence) if pattern is None else with_occurrence(pattern, occurrence)
         if pattern is None and after.id in existing:
@@ -175,11 +175,11 @@ def learn_project(store: Store) -> str | None:
         code = None  # the project is a folder of some other repository
     past = code.past() if code is not None else Past()
     mark_stale(store, past)
-    found = [knowledge for knowledge in _read_project(store, os.path.realpath(root), past) if knowledge.lines]
+    learned = [knowledge for knowledge in _read_project(store, os.path.realpath(root), past) if knowledge.lines]
 
     def plan(transaction: Transaction) -> bool:
         changes: dict[str, bytes | None] = {}
-        for knowledge in found:
+        for knowledge in learned:
             try:
                 data = render_knowledge(knowledge, transaction.read(knowledge.kind.path), store.context.clock())
             except (RefusedError, OSError, ValueError):  # a user rewrote the file
@@ -194,13 +194,13 @@ def learn_project(store: Store) -> str | None:
 
 def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
     """Return the existing documents, each with its bytes."""
-    found = []
+    read = []
     for kind in KnowledgeKind:
         with contextlib.suppress(GitmemError):
             data = store.read(kind.path)
             knowledge = parse_knowledge(data) if data is not None else None
-            found += [(knowledge, data)] if knowledge is not None and data is not None else []
-    return found
+            read += [(knowledge, data)] if knowledge is not None and data is not None else []
+    return read
 
 
 def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
@@ -225,12 +225,14 @@ def mark_stale(store: Store, past: Past) -> str | None:
         changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
         return bool(changed) and 2 * len(changed) > len(pattern.files)
 
-    found = [one.path for one in known_patterns(store) if not one.stale and changed_a_lot(one)]
+    paths = [pattern.path for pattern in known_patterns(store) if not pattern.stale and changed_a_lot(pattern)]
 
     def plan(transaction: Transaction) -> bool:
-        read = {path: parse_pattern(transaction.read(path) or b"", path) for path in found}
-        changes = {path: render_pattern(one._replace(stale=True)) for path, one in read.items() if one is not None}
+        read = {path: parse_pattern(transaction.read(path) or b"", path) for path in paths}
+        changes = {
+            path: render_pattern(pattern._replace(stale=True)) for path, pattern in read.items() if pattern is not None
+        }
         subject = f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot"
         return bool(changes) and transaction.commit(_message(subject, ()), changes)
 
-    return transact(store, plan, purpose="learn").commit if found else None
+    return transact(store, plan, purpose="learn").commit if paths else None

@@ -59,16 +59,16 @@ class Notes:
             yield record
 
     def _carry_out(self, call: Record, told: object) -> None:
-        given = call.input or {}
-        path = str(given["file_path"])
+        fields = call.input or {}
+        path = str(fields["file_path"])
         name = re.split(r"[\\/]", path)[-1]
         is_note = self._asked and _DOCUMENT.fullmatch(name) and name not in BOOT_FILES
         if not (_OWN.search(path) or is_note) or len(self.files) >= MAX_FILES:
             return
         before = told.get("originalFile") if isinstance(told, dict) else None
         text = self.files[path].text if path in self.files else before if isinstance(before, str) else ""
-        edits = given.get("edits")
-        for edit in edits if isinstance(edits, list) else [given]:
+        edits = fields.get("edits")
+        for edit in edits if isinstance(edits, list) else [fields]:
             text = _edited(text, edit) if isinstance(edit, dict) else text
         if 0 < len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES:
             self.files[path] = Note(text, call.at)

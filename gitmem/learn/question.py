@@ -242,15 +242,15 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
     preferences: "two spaces" ends "Indent with four columns", and has no word of it.
     """
     said = frozenset(stem for part in parts for stem in stems_of(part.text))
-    held = in_force(facts)
-    stems = {fact.id: stems_of(fact.description) for fact in held}
+    current = in_force(facts)
+    stems = {fact.id: stems_of(fact.description) for fact in current}
     counts = Counter(stem for some in stems.values() for stem in some)
-    weights = {stem: math.log(1 + len(held) / number) for stem, number in counts.items()}
+    weights = {stem: math.log(1 + len(current) / number) for stem, number in counts.items()}
     scores = {name: sum(map(weights.__getitem__, some & said)) for name, some in stems.items()}
-    pairs = waiting_pairs(held)
+    pairs = waiting_pairs(current)
     waits = {fact.id for pair in pairs for fact in pair}
     ranked = sorted(
-        (fact for fact in held if scores[fact.id] or fact.id in waits or fact.kind in (*WEIGHED, FactKind.ISSUE)),
+        (fact for fact in current if scores[fact.id] or fact.id in waits or fact.kind in (*WEIGHED, FactKind.ISSUE)),
         key=lambda fact: (fact.id in waits, fact.kind is FactKind.ISSUE, scores[fact.id], fact.when, fact.id),
         reverse=True,
     )
@@ -268,23 +268,23 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
 def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
     """Return the pairs that contradict each other and wait, the newest first; of each the older fact first."""
     known = {fact.id: fact for fact in facts}
-    found: dict[frozenset[str], tuple[Fact, Fact]] = {}
+    pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
     for fact in facts:
-        for other in (known[name] for name in fact.review if name in known and name != fact.id):
-            older, newer = sorted((fact, other), key=lambda one: (one.when, one.id))
-            found[frozenset((fact.id, other.id))] = (older, newer)
-    return tuple(sorted(found.values(), key=lambda pair: (pair[1].when, pair[1].id), reverse=True)[:_MOST_PAIRS])
+        for rival in (known[name] for name in fact.review if name in known and name != fact.id):
+            older, newer = sorted((fact, rival), key=lambda fact: (fact.when, fact.id))
+            pairs[frozenset((fact.id, rival.id))] = (older, newer)
+    return tuple(sorted(pairs.values(), key=lambda pair: (pair[1].when, pair[1].id), reverse=True)[:_MOST_PAIRS])
 
 
 def question_of(
-    instructions: str, window: Iterable[SaidPart], known: KnownMemory, found: Mapping[str, str]
+    instructions: str, window: Iterable[SaidPart], known: KnownMemory, earlier: Mapping[str, str]
 ) -> Question:
-    """Return the question about one window, for a larger model if a pair waits; `found` as in windows before."""
+    """Return the question about one window, for a larger model if a pair waits; `earlier` as in windows before."""
     names = known.names()
     name_of = {fact.id: name for name, fact in names.items()}
     lines = [f"{name} ({day_of(fact.when)}) {fact.kind.value}: {fact.description}" for name, fact in names.items()]
     lines += [f"{name} topic: {concept.name}" for name, concept in known.topics().items()]
-    lines += [f"{name} found in this session: {statement}" for name, statement in found.items()]
+    lines += [f"{name} found in this session: {statement}" for name, statement in earlier.items()]
     for name, (older, newer) in known.waiting().items():
         lines.append(f"{name} pair: {name_of[older.id]} (older) and {name_of[newer.id]} (newer) contradict each other")
     material = "\n".join(["KNOWN", *(lines or ["(nothing)"]), "", "RECORD", *map(str, window)])

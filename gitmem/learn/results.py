@@ -112,7 +112,7 @@ def _exchanges(
     for result in results:
         turn = session.turns[result.request - 1]
         digest = tail_of(turn.exchange_id)
-        filed, logged = (_exchange_in(one.body, digest) for one in (document, recent))
+        filed, logged = (_exchange_in(body.body, digest) for body in (document, recent))
         if digest in edited:
             continue
         told = _told(filed or logged, session, turn, result)
@@ -154,7 +154,7 @@ def _told(exchange: Exchange | None, session: JudgedSession, turn: Turn, result:
 def _refuted(transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]) -> Changes:
     """Return the changes of the days' logs that say of what was refuted that it was, and how."""
     changes: Changes = {}
-    for result in (one for one in results if one.state is State.REFUTED):
+    for result in (result for result in results if result.state is State.REFUTED):
         turn = session.turns[result.request - 1]
         path = daily_path(f"{local(turn.started):%Y-%m-%d}")
         data = changes.get(path) or transaction.read(path)

@@ -124,16 +124,16 @@ def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
 
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
-    own, found = own_words(own_statements(unicodedata.normalize("NFC", prompt))), list[Statement]()
+    own, statements = own_words(own_statements(unicodedata.normalize("NFC", prompt))), list[Statement]()
     said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
     for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
         if stated and _is_reason(clause) and len(stated.text) + len(clause) < _LONGEST:
-            found[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
+            statements[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
             continue
         stated = _stated(clause)
-        found += [stated] if stated else []
-    return found
+        statements += [stated] if stated else []
+    return statements
 
 
 def own_words(prompt: str) -> str:

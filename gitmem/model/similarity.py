@@ -55,9 +55,9 @@ _OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _NAME = re.compile(r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])")
 
 
-def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+def overlap(first: frozenset[str], second: frozenset[str]) -> float:
     """Return |A∩B| / min(|A|, |B|), 0 if one is empty."""
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+    return len(first & second) / min(len(first), len(second)) if first and second else 0.0
 
 
 def likeness_of_work(
@@ -117,19 +117,19 @@ def content_of(text: str) -> frozenset[str]:
 def _claim(text: str) -> str:
     """Return the first paragraph of a statement without politeness, quantity, purpose and reasons."""
     first, *more = _SENTENCE_END.split(text.split("\n\n", maxsplit=1)[0][:_LONGEST])
-    said = (_without_reasons(first), *(_without_reasons(one) for one in more if not _is_reason(one)))
+    said = (_without_reasons(first), *(_without_reasons(clause) for clause in more if not _is_reason(clause)))
     return phrases("aside").sub(" ", " ".join(said))
 
 
 def _without_reasons(sentence: str) -> str:
     """Return a sentence without its clauses that give a reason; one behind a statement goes on to the end."""
-    kept: list[str] = []
+    remaining: list[str] = []
     for clause in _CLAUSE_END.split(sentence):
         if not _is_reason(clause):
-            kept.append(clause)
-        elif kept and _begins_reason(clause):
+            remaining.append(clause)
+        elif remaining and _begins_reason(clause):
             break
-    return " ".join(kept) or sentence
+    return " ".join(remaining) or sentence
 
 
 def _is_reason(text: str) -> bool:
@@ -151,10 +151,10 @@ def _in_order(text: str) -> list[str]:
     return [stem.casefold() for stem, _ in keywords(_claim(text))]
 
 
-def has_same_words(one: str, other: str) -> bool:
+def has_same_words(text: str, rival: str) -> bool:
     """Return whether two statements are one: the same words in the same order; see `_plain_words`."""
-    first = _plain_words(one)
-    return bool(first) and first == _plain_words(other)
+    first = _plain_words(text)
+    return bool(first) and first == _plain_words(rival)
 
 
 def _plain_words(text: str) -> list[str]:
@@ -178,38 +178,38 @@ def is_negated(text: str) -> bool:
     return len(phrases("negation").findall(text)) % 2 == 1
 
 
-def is_same_fact(fact: Fact, other: Fact) -> bool:
+def is_same_fact(fact: Fact, known: Fact) -> bool:
     """Return whether two facts have one id, or are of comparable kinds and say the same."""
-    is_alike = fact.kind == other.kind or (fact.kind in WEIGHED and other.kind in WEIGHED)
-    return fact.id == other.id or (is_alike and says_the_same(fact.description, other.description))
+    is_alike = fact.kind == known.kind or (fact.kind in WEIGHED and known.kind in WEIGHED)
+    return fact.id == known.id or (is_alike and says_the_same(fact.description, known.description))
 
 
-def says_the_same(one: str, other: str) -> bool:
+def says_the_same(claim: str, rival: str) -> bool:
     """Return whether two statements have the same words, numbers and negation, in any order if nothing is negated.
 
     "Use uv, not pip" is not "Use pip, not uv".
     """
-    one, other = _claim(one), _claim(other)
-    first, second = ((content_of(text), _numbers(text), is_negated(text)) for text in (one, other))
-    in_order = not first[2] or _in_order(one) == _in_order(other)
-    return one == other or (bool(first[0]) and first == second and in_order)
+    claim, rival = _claim(claim), _claim(rival)
+    first, second = ((content_of(text), _numbers(text), is_negated(text)) for text in (claim, rival))
+    in_order = not first[2] or _in_order(claim) == _in_order(rival)
+    return claim == rival or (bool(first[0]) and first == second and in_order)
 
 
-def contradict(one: str, other: str) -> bool:
+def contradict(text: str, rival: str) -> bool:
     """Return whether two statements may contradict each other: they share more than half of the words of the shorter.
 
     Half is enough where each has no more than a subject and a value. What has a single word is only a topic, but where
     the other one denies just that: "Use tabs", "Use spaces, not tabs".
     """
-    one, other = _claim(one), _claim(other)
-    first, second = content_of(one), content_of(other)
-    if any(_denies(a, content_of(b)) and not is_negated(b) for a, b in ((one, other), (other, one))):
-        return not says_the_same(one, other)
+    text, rival = _claim(text), _claim(rival)
+    first, second = content_of(text), content_of(rival)
+    if any(_denies(a, content_of(b)) and not is_negated(b) for a, b in ((text, rival), (rival, text))):
+        return not says_the_same(text, rival)
     sizes, shared = sorted((len(first), len(second))), overlap(first, second)
     is_short = sizes == [_SUBJECT_AND_VALUE] * 2
     is_topic = sizes[0] < _SUBJECT_AND_VALUE <= sizes[1]
     is_near = (shared > RIVALS and not is_topic) or (shared == RIVALS and is_short)
-    return is_near and not (are_of_two_things(one, other) or _adds_to(one, other))
+    return is_near and not (are_of_two_things(text, rival) or _adds_to(text, rival))
 
 
 def _set_aside(text: str) -> set[str]:
@@ -227,39 +227,39 @@ def _denies(text: str, topic: frozenset[str]) -> bool:
     return len(topic) == 1 and min(topic).startswith(tuple(_set_aside(text)))
 
 
-def _adds_to(one: str, other: str) -> bool:
+def _adds_to(claim: str, rival: str) -> bool:
     """Return whether two statements say the same, or one says all of the other and more.
 
     It has all words and numbers of the other, neither negated, or goes on behind it: "…, and never print".
     """
-    first, second = (words_of(text) | _numbers(text) for text in (one, other))
-    is_plain = not any(is_negated(text) or phrases("instead").search(text) for text in (one, other))
-    if says_the_same(one, other) or (is_plain and (first <= second or second <= first)):
+    first, second = (words_of(text) | _numbers(text) for text in (claim, rival))
+    is_plain = not any(is_negated(text) or phrases("instead").search(text) for text in (claim, rival))
+    if says_the_same(claim, rival) or (is_plain and (first <= second or second <= first)):
         return True
-    short, long = sorted((text.casefold().strip(" .") for text in (one, other)), key=len)
+    short, long = sorted((text.casefold().strip(" .") for text in (claim, rival)), key=len)
     rest = long.removeprefix(short).lstrip(" ,;.")
     return rest != long and phrases("opening").match(rest) is not None
 
 
-def are_of_two_things(one: str, other: str) -> bool:
+def are_of_two_things(claim: str, rival: str) -> bool:
     """Return whether two statements name different things: other subjects, or more than one difference.
 
     "Service 1 listens on port 81" and "Service 2 listens on port 82" speak of two things with a value each, "retry
     uploads" and "never retry logins" of two that are done and forbidden; one place that differs is the value.
     """
-    first, second = (_SUBJECT.match(text) for text in (one, other))
+    first, second = (_SUBJECT.match(text) for text in (claim, rival))
     if first and second and stems_of(first[0]) != stems_of(second[0]):
         return True
-    forbids, other_forbids = (is_negated(text.partition(",")[0]) for text in (one, other))
-    return _places_that_differ(*sorted((one, other))) + (forbids != other_forbids) > 1
+    forbids, other_forbids = (is_negated(text.partition(",")[0]) for text in (claim, rival))
+    return _places_that_differ(*sorted((claim, rival))) + (forbids != other_forbids) > 1
 
 
-def _places_that_differ(one: str, other: str) -> int:
+def _places_that_differ(claim: str, rival: str) -> int:
     """Return in how many places each of two statements has content words, or a number, that the other has nowhere."""
     from difflib import SequenceMatcher  # a hook that compares nothing needs none
 
-    words, others = (_PLAIN_WORD.findall(text.casefold()[:_LONGEST]) for text in (one, other))
-    contents = [content_of(text) | _numbers(text) for text in (one, other)]
+    words, others = (_PLAIN_WORD.findall(text.casefold()[:_LONGEST]) for text in (claim, rival))
+    contents = [content_of(text) | _numbers(text) for text in (claim, rival)]
 
     def has_own(part: list[str], text: frozenset[str], beside: frozenset[str]) -> bool:
         return any((stems_of(word) | {word}) & text - beside for word in part)
@@ -271,22 +271,22 @@ def _places_that_differ(one: str, other: str) -> int:
     )
 
 
-def repeats(one: str, other: str) -> bool:
+def repeats(claim: str, rival: str) -> bool:
     """Return whether a claim says again in other words what another of the same turn says."""
-    first, second = (stems_of(text) | _numbers(text) for text in (one, other))
+    first, second = (stems_of(text) | _numbers(text) for text in (claim, rival))
     enough = len(first & second) >= _FEWEST_SHARED and overlap(first, second) >= SAME_CLAIM
-    return says_the_same(one, other) or (enough and is_negated(one) == is_negated(other))
+    return says_the_same(claim, rival) or (enough and is_negated(claim) == is_negated(rival))
 
 
-def is_same_line(one: str, other: str) -> bool:
+def is_same_line(claim: str, rival: str) -> bool:
     """Return whether two lines that are shown beside each other say the same, by their plain words."""
-    words, others = (frozenset(re.findall(r"\w+", text.casefold())) for text in (one, other))
-    return one == other or (min(len(words), len(others)) >= _FEWEST_OF_A_LINE and overlap(words, others) >= SAME_LINE)
+    words, others = (frozenset(re.findall(r"\w+", text.casefold())) for text in (claim, rival))
+    return claim == rival or (min(len(words), len(others)) >= _FEWEST_OF_A_LINE and overlap(words, others) >= SAME_LINE)
 
 
-def may_concern(one: str, other: str) -> bool:
+def may_concern(text: str, rival: str) -> bool:
     """Return whether two facts share so many keywords that they could contradict each other, as a model may judge."""
-    return overlap(stems_of(one), stems_of(other)) >= RELATED
+    return overlap(stems_of(text), stems_of(rival)) >= RELATED
 
 
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -338,13 +338,13 @@ def error_words(message: str) -> Counter[str]:
     return Counter(word for word in words if word[0] != "<" and word not in stop_words())
 
 
-def error_likeness(one: str, other: str) -> float:
+def error_likeness(text: str, rival: str) -> float:
     """Return how alike two messages of errors are, 0 to 1: the share of words in both; one that differs counts twice.
 
     Messages that quote other names are different: the same sentence about another thing.
     """
-    if {*_NAME.findall(one)} != {*_NAME.findall(other)}:
+    if {*_NAME.findall(text)} != {*_NAME.findall(rival)}:
         return 0.0
-    first, second = error_words(one), error_words(other)
+    first, second = error_words(text), error_words(rival)
     shared, all_words = (first & second).total(), (first | second).total()
     return shared / (2 * all_words - shared) if shared else 0.0
