@@ -5,15 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.model.events import HookEvent, HookKind, parse_payload
-from gitmem.model.request import TaskType
 from gitmem.model.working import (
     PlanStep,
-    TaskStatus,
     WorkingMemory,
     apply,
     begin,
     decide,
-    end_task,
     note,
     set_plan,
     start_task,
@@ -33,22 +30,6 @@ def told(*events: HookEvent) -> WorkingMemory:
     for one in events:
         memory = apply(memory, one)
     return memory
-
-
-def test_a_prompt_begins_a_task_and_a_follow_up_goes_on_with_it() -> None:
-    memory = told(
-        event(HookKind.PROMPT, text="The loader crashes on empty files, fix it"),
-        event(HookKind.PROMPT, 1, text="still broken"),
-        event(HookKind.PROMPT, 2, text="ok"),
-    )
-    assert memory.task is not None
-    assert (memory.task.type, memory.task.status) == (TaskType.BUG_FIX, TaskStatus.ACTIVE)
-    assert memory.task.description.startswith("The loader")
-    assert memory.statistics.prompts == 3
-    ended = end_task(memory, TaskStatus.COMPLETED)
-    after = apply(ended, event(HookKind.PROMPT, 3, text="still broken"))
-    assert after.task is not None
-    assert after.task.description == "still broken"
 
 
 def call(tool: str, response: object = None, agent: str = "", **given: object) -> HookEvent:
