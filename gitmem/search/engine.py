@@ -47,7 +47,7 @@ def _told(hit: Hit, marks: Marks) -> Hit:
     ended = marks.said_in(hit.entry, hit.text)
     if not ended:
         return hit
-    statuses = {one: marks.statuses[one] for one in ended}
+    statuses = {key: marks.statuses[key] for key in ended}
     words = dict.fromkeys(
         status.place.ground.value if status.place else "reworded" if status.holds else status.standing.value
         for status in statuses.values()
@@ -106,8 +106,8 @@ def answer(
     scope = Scope(limit, deep, history, ended, at, beside, hurried)
     top, pools, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
-        other = _search(store, decomposed, filters, scope, similar)
-        top, pools, result = other if other[0] else (top, pools, result)
+        again = _search(store, decomposed, filters, scope, similar)
+        top, pools, result = again if again[0] else (top, pools, result)
     matched = {number for item in top for number in item.found.counts}
     parted = None if hurried else query.parted(matched)
     if parted is not None and (at or history or sources.has_any(store, pools[0], _new_texts(query, parted))):
@@ -117,9 +117,9 @@ def answer(
 
 def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
     """Yield the texts that another form of a query looks for in addition, by term."""
-    for term, other in zip(query.terms, parted.terms, strict=True) if parted else ():
-        if term != other:
-            yield [needle.text for needle in other.needles if needle not in term.needles]
+    for term, part in zip(query.terms, parted.terms, strict=True) if parted else ():
+        if term != part:
+            yield [needle.text for needle in part.needles if needle not in term.needles]
 
 
 def with_authors(people: People, hits: Iterable[Hit]) -> list[Hit]:
@@ -228,6 +228,6 @@ def literals_of(terms: Sequence[Term]) -> list[str]:
     """Return the texts of all needles; drop texts that contain another text."""
     shortest: list[str] = []
     for text in sorted({needle.text for term in terms for needle in term.needles}, key=lambda text: (len(text), text)):
-        if not any(other in text for other in shortest):
+        if not any(term in text for term in shortest):
             shortest.append(text)
     return shortest

@@ -153,8 +153,10 @@ class PythonScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> Lines:
         """Return the matching lines of each path."""
-        found = {path: matching_lines(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
-        return {path: block_of(lines) for path, lines in found.items() if lines}
+        lines_by_path = {
+            path: matching_lines(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths
+        }
+        return {path: block_of(lines) for path, lines in lines_by_path.items() if lines}
 
 
 def matching_lines(text: str, literals: Sequence[str]) -> list[Line]:
@@ -282,13 +284,13 @@ class BindingsScanner:
         missed = self._missed(root, paths)
         wanted = dict.fromkeys(path for path in paths if path not in missed)
         pattern = "|".join(re.sub(_META, r"\\\g<0>", literal) for literal in literals)
-        found: dict[str, list[str]] = {}
+        lines_by_path: dict[str, list[str]] = {}
         for said in self._lines(root, wanted, pattern, output_mode="content", n=True, i=True):
             path, _, rest = said.partition(":")
             path, number = path.replace(os.sep, "/"), rest.partition(":")[0]
             if path in wanted and number.isdecimal():
-                found.setdefault(path, []).append(rest)
-        return {path: "\n".join(lines) for path, lines in found.items()} | PythonScanner().scan(
+                lines_by_path.setdefault(path, []).append(rest)
+        return {path: "\n".join(lines) for path, lines in lines_by_path.items()} | PythonScanner().scan(
             root, [path for path in paths if path in missed], literals
         )
 
@@ -297,7 +299,7 @@ class BindingsScanner:
         for place in itertools.chain(*by_folder(paths)):
             with contextlib.suppress(ValueError, OSError):  # deleted meanwhile
                 said = self._search(pattern, path=os.path.join(root, place), **options)
-                yield from (one[len(root) + 1 :] for one in said)
+                yield from (path[len(root) + 1 :] for path in said)
 
     def _missed(self, root: str, paths: Sequence[str]) -> set[str]:
         """Return the files that the bindings miss: those that ignore files match, odd names, and what is no UTF-8.
@@ -317,7 +319,7 @@ class BindingsScanner:
         readable = {path.replace(os.sep, "/") for path in listed}
         # The output names a file and a line by `path:line:text`.
         colons = {part for path in paths if ":" in path for part in (path, path.partition(":")[0])}
-        return odd | colons | {one.path for one in files if one.size and one.path not in readable}
+        return odd | colons | {file.path for file in files if file.size and file.path not in readable}
 
 
 def _read_odd(path: str) -> tuple[set[str], int]:

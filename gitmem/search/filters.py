@@ -104,13 +104,13 @@ def check_types(text: str) -> None:
     from difflib import get_close_matches
 
     parts = (EXCHANGE, STATE, *(mark.strip("*:") for mark in (ANSWER, SAID, ERROR, FILES, OUTCOME)))
-    known = dict.fromkeys(one.lower().replace("_", "-") for one in (*MemoryType, *FactKind, *parts))
-    for given in parse_query(text).filter("type"):
-        asked = given.lower().replace("_", "-").replace(" ", "-")
+    known = dict.fromkeys(name.lower().replace("_", "-") for name in (*MemoryType, *FactKind, *parts))
+    for name in parse_query(text).filter("type"):
+        asked = name.lower().replace("_", "-").replace(" ", "-")
         if asked not in known:
             near = get_close_matches(asked, known, 1)
             hint = f"Did you mean type:{near[0]}? " if near else ""
-            raise FilterError(f"There is no type {given!r}.", f"{hint}The types are {', '.join(known)}.")
+            raise FilterError(f"There is no type {name!r}.", f"{hint}The types are {', '.join(known)}.")
 
 
 def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
@@ -173,12 +173,12 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
 
 
 def _moment(store: Store, query: Query, name: str) -> str:
-    given = query.filter(name)
-    if not given:
+    moment = query.filter(name)
+    if not moment:
         return ""
     from gitmem.history.records import FORMS, parse_date
 
-    text = given[-1]
+    text = moment[-1]
     try:
         span = parse_date(text, store.context.clock())
     except ValueError as error:
@@ -199,41 +199,41 @@ def best_views(ranked: Sequence[Ranked]) -> list[Ranked]:
         if not memory:
             order.append(item)
             continue
-        other = views.get(memory)
-        if other is None:
+        seen = views.get(memory)
+        if seen is None:
             order.append(memory)
             views[memory] = item
         else:
-            better, worse = (item, other) if _reads_better(item, other) else (other, item)
-            also = (*other.also, (worse.units, worse.index))
-            views[memory] = better._replace(score=other.score, also=also, near=max(item.near, other.near))
+            better, worse = (item, seen) if _reads_better(item, seen) else (seen, item)
+            also = (*seen.also, (worse.units, worse.index))
+            views[memory] = better._replace(score=seen.score, also=also, near=max(item.near, seen.near))
     return [views[item] if isinstance(item, str) else item for item in order]
 
 
 def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
     """Drop concepts and episodes that link to an exchange among the hits: the exchange names them."""
     places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
-    kept = dict(enumerate(ranked))
+    by_place = dict(enumerate(ranked))
     for place, item in enumerate(ranked):
-        exchanges = [places[one] for one in item.units.linked if one in places]
+        exchanges = [places[link] for link in item.units.linked if link in places]
         if exchanges:
             of = min(exchanges)
-            del kept[place]
-            kept[of] = kept[of]._replace(also=(*kept[of].also, (item.units, item.index)))
-    return list(kept.values())
+            del by_place[place]
+            by_place[of] = by_place[of]._replace(also=(*by_place[of].also, (item.units, item.index)))
+    return list(by_place.values())
 
 
-def _reads_better(item: Ranked, other: Ranked) -> bool:
+def _reads_better(item: Ranked, better: Ranked) -> bool:
     """Return whether a view tells clearly more than another, or as much in an earlier layer or in a present file.
 
     Between a log and memory.md, which may shorten an entry, any longer view wins. Of the sections of an episode or a
     concept the best ranked stays: a longer one says something else.
     """
-    if item.units is other.units and item.units.is_links:
+    if item.units is better.units and item.units.is_links:
         return False
-    more = item.units.length(item.index) - other.units.length(other.index)
-    clearly = 0 if {item.units.layer, other.units.layer} == {MEMORY_LAYER, LOGS} else FRAME
-    return more > clearly or (more >= -clearly and _place(item) < _place(other))
+    more = item.units.length(item.index) - better.units.length(better.index)
+    clearly = 0 if {item.units.layer, better.units.layer} == {MEMORY_LAYER, LOGS} else FRAME
+    return more > clearly or (more >= -clearly and _place(item) < _place(better))
 
 
 def _place(item: Ranked) -> tuple[int, bool]:
@@ -270,7 +270,7 @@ def newest_of_subject_first(
     stated is not before a question (`asks`).
     """
     first = list(hits[:most])
-    told = {at: one for at, hit in enumerate(first) if (one := _compared(hit, asked, marks))}
+    told = {at: compared for at, hit in enumerate(first) if (compared := _compared(hit, asked, marks))}
     order, left = list(range(len(first))), list(told)
     before: dict[int, str] = {}
     while left:
@@ -308,10 +308,10 @@ def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared | 
     return _Compared(words, facts.date, session, handle, not marks.has_ended(handle))
 
 
-def _on_one_subject(one: _Compared, other: _Compared) -> bool:
+def _on_one_subject(first: _Compared, second: _Compared) -> bool:
     """Return whether two hits of different sessions share many words."""
-    if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
+    if first.session == second.session and (first.session or first.date[:10] == second.date[:10]):
         return False
-    shared = len(one.words & other.words)
-    sizes = sorted((len(one.words), len(other.words)))
+    shared = len(first.words & second.words)
+    sizes = sorted((len(first.words), len(second.words)))
     return shared >= _LEAST_SHARED and all(shared >= share * size for share, size in zip(_SHARED, sizes, strict=True))

@@ -33,8 +33,8 @@ _GAPS = r"\n{3,}"
 def bare_text(text: str) -> str:
     """Return a text of entries without frames, ids and repetitions."""
 
-    def label(found: re.Match[str]) -> str:
-        return "" if found["label"] in _SILENT else f"{found['label']}: "
+    def label(match: re.Match[str]) -> str:
+        return "" if match["label"] in _SILENT else f"{match['label']}: "
 
     bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
     bare = re.sub(_LINK, r"\1\2 ^\3", bare)
@@ -149,7 +149,7 @@ class Hit(Value):
     @property
     def standing(self) -> str:
         """What to say of the user's own hit, and of one that is not in force, is in dispute or outdated; else ""."""
-        links = " and ".join(f"^{other}" for other in self.others)
+        links = " and ".join(f"^{name}" for name in self.others)
         if self.is_beside:
             return self.part
         if self.own:
@@ -250,7 +250,7 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     session = named[1] if named else next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
     header = units.text.find("\n---", 3) + 1 if units.text.startswith("---") else 0
     if not label and header and (scope := re.search(_SCOPE, units.text[:header])):
-        tags = tuple(f"in/{one}" for one in re.findall(r'[^\s",]+', scope[1]))
+        tags = tuple(f"in/{name}" for name in re.findall(r'[^\s",]+', scope[1]))
     within = units.text[unit.start : unit.end] if label else ""
     also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()
     return Facts(date, session, entry, label, tags, also)
@@ -289,7 +289,7 @@ def make_hit(item: Ranked, *, hurried: bool = False) -> Hit:
     )
     lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
     others = [(also, also.unit(index)) for also, index in item.also]
-    sessions = (facts_of(also, other).session for also, other in others)
+    sessions = (facts_of(also, unit).session for also, unit in others)
     return Hit(
         path=units.path,
         start=start,

@@ -106,7 +106,7 @@ def search_stores(
         hits += [StoreHit(root, hit) for hit in found if ended or not (hit.marks and hit.marks.has_ended(hit.entry))]
     if not hits:
         check_types(text)
-    hits.sort(key=lambda one: (-one.hit.score, one.store))
+    hits.sort(key=lambda result: (-result.hit.score, result.store))
     return StoresAnswer(hits[: limit or None], len(roots), tuple(unreadable))
 
 

@@ -98,19 +98,19 @@ class LoggedRequest(Value):
 
 def logged_requests(store: Store, session: SessionSummary, text: str) -> list[LoggedRequest]:
     """Return the requests of a session in the days' logs that its file's text has not, in order."""
-    told = {tail_of(one.entry.id) for one in find_entries(text)}
-    tags, found = set(session_tag(session.id)), list[LoggedRequest]()
+    told = {tail_of(place.entry.id) for place in find_entries(text)}
+    tags, requests = set(session_tag(session.id)), list[LoggedRequest]()
     for days in range((session.last.date() - session.first.date()).days + 3):  # in the time zone of some machine
         day = f"{session.first.date() + timedelta(days=days - 1):%Y-%m-%d}"
         for entry in (
-            one.entry for one in find_entries((store.read(daily_path(day)) or b"").decode("utf-8", "replace"))
+            place.entry for place in find_entries((store.read(daily_path(day)) or b"").decode("utf-8", "replace"))
         ):
             if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in told:
                 fields = split_fields(entry.text)
                 asked = one_line(fields.request or "\n".join(fields.words), _REQUEST)
                 answer = one_line(first_paragraph(fields.answer), _ANSWER)
-                found.append(LoggedRequest(entry.id, day, entry.time, asked, answer))
-    return found
+                requests.append(LoggedRequest(entry.id, day, entry.time, asked, answer))
+    return requests
 
 
 def before_removal(store: Store, path: str) -> tuple[str, str] | None:

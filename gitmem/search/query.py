@@ -54,17 +54,17 @@ class ScriptRun(Value):
 
 def runs(word: str) -> list[ScriptRun]:
     """Return the runs of a word, without characters that are neither letters nor digits."""
-    found = []
+    joined = []
     start, script = 0, ""
     for position, character in enumerate(word):
         here = _script(character)
         if here != script:
             if script:
-                found.append(ScriptRun(script, word[start:position], start, position))
+                joined.append(ScriptRun(script, word[start:position], start, position))
             start, script = position, here
     if script:
-        found.append(ScriptRun(script, word[start:], start, len(word)))
-    return found
+        joined.append(ScriptRun(script, word[start:], start, len(word)))
+    return joined
 
 
 def _script(character: str) -> str:
@@ -236,9 +236,9 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
     return (*list(terms.values())[:MAX_TERMS], *(() if keep_stop else _synonym_terms(words, terms)))
 
 
-def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
+def _synonym_terms(words: list[str], by_needles: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
     """Yield a term for each word that may stand for one of the query's and is not in it."""
-    seen = set(found)
+    seen = set(by_needles)
     for group, word in enumerate(words[:MAX_TERMS]):
         for run in runs(word):
             if run.script not in {WORD, HANGUL}:

@@ -207,7 +207,9 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
     """Drop facts that hold in no part of the project, unless no other hit is left, and files that are no facts."""
     hits = [hit for hit in hits if _is_of_fact(hit, marks)]
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
-    kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
+    kept = [
+        hit for hit, fact in memories if not marks.has_ended(fact) or marks.statuses[fact].standing is Standing.BESIDE
+    ]
     return kept or hits
 
 
@@ -248,7 +250,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     """Return the units of a pool that match a query, with scores from 0 to about 1; without words all, with 0."""
     if not query.terms:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
-    found: list[dict[int, Found]] = []
+    by_unit: list[dict[int, Found]] = []
     needles = needles_of(query.terms)
     files = [
         (units, [needle for needle in needles if needle[0] not in lacking])
@@ -256,15 +258,15 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     ]
     for loosely in (False, True):
         if files:
-            found = [find_terms(units, some, loosely=loosely) for units, some in files]
+            by_unit = [find_terms(units, some, loosely=loosely) for units, some in files]
         else:
-            found = find_in_files(pool.read, needles, loosely=loosely)
-        if any(found):
+            by_unit = find_in_files(pool.read, needles, loosely=loosely)
+        if any(by_unit):
             break
-    weights, average, among = _weigh(pool, found, query.terms)
+    weights, average, among = _weigh(pool, by_unit, query.terms)
     most = (K1 + 1) * sum(weights) or 1.0  # the highest score by BM25
     ranked = []
-    for units, of_file in zip(pool.read, found, strict=True):
+    for units, of_file in zip(pool.read, by_unit, strict=True):
         dropped = excluded(query, units)
         for index, (score, part) in score_file(units, of_file, weights, average).items():
             if index not in dropped:
@@ -284,7 +286,7 @@ def _facts_first(memories: list[Ranked], terms: Sequence[Term], limit: int) -> l
     if not facts:
         return memories
     order = [*facts, *(item for item in memories if item not in facts)]
-    return [item._replace(score=other.score) for item, other in zip(order, memories, strict=True)]
+    return [item._replace(score=memory.score) for item, memory in zip(order, memories, strict=True)]
 
 
 def _asks(item: Ranked) -> bool:
@@ -319,23 +321,27 @@ def _is_question(item: Ranked, end: int) -> bool:
     return is_question(bare_text(item.units.text[item.units.unit(item.index).start : end]))
 
 
-def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float, float]:
+def _weigh(
+    pool: Pool, by_unit: Sequence[Mapping[int, Found]], terms: Sequence[Term]
+) -> tuple[list[float], float, float]:
     """Return the weight of each term times its inverse document frequency, the average length of units, their number.
 
     Only files with a term are cut into units; both are estimated from these for all files.
     """
-    matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
+    matching = [units for units, of_file in zip(pool.read, by_unit, strict=True) if of_file]
     units = sum(map(len, matching))
-    characters = sum(one.total for one in matching)
-    times = pool.times * sum(one.size for one in pool.read) / max(sum(one.size for one in matching), 1)
+    characters = sum(unit.total for unit in matching)
+    times = pool.times * sum(unit.size for unit in pool.read) / max(sum(unit.size for unit in matching), 1)
     having, counts = [0.0] * len(terms), [0.0] * len(terms)
-    for unit in (unit for of_file in found for unit in of_file.values()):
+    for unit in (unit for of_file in by_unit for unit in of_file.values()):
         for number, count in unit.counts.items():
             having[number] += 1
             counts[number] += count
     weights, total = [], max(units * times, 1.0)
-    for term, one, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
-        frequency = max(one, every / (count or 1.0) * (one or 1.0))  # a unit may have a word several times
+    for term, containing, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
+        frequency = max(
+            containing, every / (count or 1.0) * (containing or 1.0)
+        )  # a unit may have a word several times
         weights.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
     return weights, max(characters / units, 1.0) if units else 1.0, total
 

@@ -37,27 +37,27 @@ _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
 
-def with_own(store: Store, query: str, found: SearchAnswer, limit: int = 0) -> SearchAnswer:
+def with_own(store: Store, query: str, answered: SearchAnswer, limit: int = 0) -> SearchAnswer:
     """Return an answer with hits of other layers after the project's: private ones, own rules and preferences.
 
     All are at most `limit` (0: no limit), of which the project's keep half where both have more.
     """
-    all_hits = _with_own_rules(store, query, _with_private(store, query, found))
-    others = all_hits.hits[len(found.hits) :]
-    kept = max(limit - len(others), -(-limit // 2)) if limit else len(found.hits)
-    return all_hits._replace(hits=[*found.hits[:kept], *others][: limit or None])
+    all_hits = _with_own_rules(store, query, _with_private(store, query, answered))
+    others = all_hits.hits[len(answered.hits) :]
+    own_share = max(limit - len(others), -(-limit // 2)) if limit else len(answered.hits)
+    return all_hits._replace(hits=[*answered.hits[:own_share], *others][: limit or None])
 
 
-def _with_own_rules(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
+def _with_own_rules(store: Store, query: str, answered: SearchAnswer) -> SearchAnswer:
     own = own_store(store)
     if own is None:
-        return found
-    known = {hit.entry for hit in found.hits if hit.entry}
-    hits = answer(own, query, vectors=not found.without_vectors).hits  # do not wait for a slow provider twice
+        return answered
+    known = {hit.entry for hit in answered.hits if hit.entry}
+    hits = answer(own, query, vectors=not answered.without_vectors).hits  # do not wait for a slow provider twice
     hits = [hit for hit in hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
     mine = [hit._replace(path=f"{OWN_FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
     mine = _yielding(store, own, mine) if mine else []
-    return found._replace(hits=[*found.hits, *mine], total=found.total + len(mine))
+    return answered._replace(hits=[*answered.hits, *mine], total=answered.total + len(mine))
 
 
 def layer_of(store: Store, path: str) -> tuple[Store, str]:
@@ -69,17 +69,17 @@ def layer_of(store: Store, path: str) -> tuple[Store, str]:
     return store_for_session(store, "", private=True), path.removeprefix(PRIVATE_FOLDER)
 
 
-def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
+def _with_private(store: Store, query: str, answered: SearchAnswer) -> SearchAnswer:
     if not has_home_stores(store.context.home):
-        return found
+        return answered
     from gitmem.store.layers import private_store
 
     private = private_store(store)
     if private is None:
-        return found
-    hits = answer(private, query, limit=_MOST, vectors=not found.without_vectors).hits
+        return answered
+    hits = answer(private, query, limit=_MOST, vectors=not answered.without_vectors).hits
     more = [hit._replace(path=f"{PRIVATE_FOLDER}{hit.path}", status=hit.status or "private") for hit in hits]
-    return found._replace(hits=[*found.hits, *more], total=found.total + len(more))
+    return answered._replace(hits=[*answered.hits, *more], total=answered.total + len(more))
 
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
@@ -148,10 +148,10 @@ def keywords(store: Store, limit: int = MOST_KEYWORDS) -> tuple[list[Keyword], b
             written.setdefault(key, Counter())[word] += 1
     most = total * _COMMON if total > _FEW else total
     ranked = sorted(counts, key=lambda key: (-counts[key], key))
-    kept = [
+    counted = [
         Keyword(written[key].most_common(1)[0][0], round(counts[key] * step)) for key in ranked if counts[key] <= most
     ]
-    return kept[: limit or None], step > 1
+    return counted[: limit or None], step > 1
 
 
 def _files(store: Store) -> list[str]:

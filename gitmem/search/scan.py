@@ -181,7 +181,7 @@ def choose_files(
                 continue
             if path not in words:
                 following = [path, *(paths[at] for _, at, known in nsmallest(most, queue) if not known)]
-                words.update(_words(lines, [one for one in following if one not in words], terms, loosely=loosely))
+                words.update(_words(lines, [term for term in following if term not in words], terms, loosely=loosely))
             heapreplace(queue, (-_promise(words[path], weights), place, True))
 
     chosen = paths if is_all else [*islice(filter(fits, promising()), most)]
@@ -213,11 +213,11 @@ def _words(
     """Return, by file, the numbers of the lines with terms, and how often they have each."""
     placed = [(path, line) for path in paths for line in lines_in(lines[path])]
     texts = Excerpts("", [(index, _searched(path, line)) for index, (path, line) in enumerate(placed)])
-    found = find_terms(texts, needles_of(terms), loosely=loosely)
+    by_unit = find_terms(texts, needles_of(terms), loosely=loosely)
     words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in paths}
-    for index in sorted(found):
+    for index in sorted(by_unit):
         path, line = placed[index]
-        words[path].append((line.number, found[index].counts))
+        words[path].append((line.number, by_unit[index].counts))
     return words
 
 
@@ -338,7 +338,7 @@ class Texts:
         return -1
 
     def _by_key(self, places: Iterable[tuple[int, str]], literals: Sequence[str]) -> Lines:
-        found: dict[str, list[Line]] = {}
+        by_key: dict[str, list[Line]] = {}
         key, at, number = "", 0, 0
         for offset, text in places:
             head = self._rfind(_HEAD, max(at - 1, 0), offset + 1) + 1
@@ -348,12 +348,12 @@ class Texts:
             number += self._data[at:offset].count(b"\n")
             at = offset
             if key and not text.startswith(_MARK.decode()):
-                found.setdefault(key, []).append(Line._make((number, text[:LONGEST_LINE])))  # of thousands
+                by_key.setdefault(key, []).append(Line._make((number, text[:LONGEST_LINE])))  # of thousands
         for path, text in self._since.items():
-            found.pop(path, None)
+            by_key.pop(path, None)
             if lines := matching_lines(text, literals):
-                found[path] = lines
-        return {path: block_of(lines) for path, lines in found.items()}
+                by_key[path] = lines
+        return {path: block_of(lines) for path, lines in by_key.items()}
 
 
 def open_texts(store: Store, days: Sequence[str]) -> Texts | None:

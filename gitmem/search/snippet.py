@@ -44,8 +44,8 @@ def _best_start(places: list[tuple[int, float]], most: int) -> int:
     best, start = 0.0, 0
     for index, (position, _) in enumerate(places):
         worth = 0.0
-        for other, value in places[index:]:
-            if other > position + most * 2 // 3:
+        for rival, value in places[index:]:
+            if rival > position + most * 2 // 3:
                 break
             worth += value
         if worth > best:

@@ -98,7 +98,9 @@ def work_tree(
     if documents.are_few:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
-        read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
+        read = (
+            everything if terms else [text for text in everything if any(literal in text.low for literal in literals)]
+        )
         times = _times(size, sum(units.size for units in read))
         return Pool(read, times, told=documents.told, texts=[units.low for units in everything], scanned=None)
     large = size > MANY_BYTES
@@ -229,11 +231,11 @@ class Documents:
 
     def scan(self, scanner: Scanner, literals: Sequence[str], allow: Callable[[str], bool]) -> Lines:
         """Return the lines of allowed files that hold one of the literals, by key."""
-        found = scanner.scan(self._root, self._paths, literals)
+        lines_of = scanner.scan(self._root, self._paths, literals)
         if self._days:
             past = scanner.scan(self._private, [key[1:] for key in self._days], literals)
-            found = {**found, **{f"/{path}": lines for path, lines in past.items()}}
-        return {key: found[key] for key in filter(self.allowed(allow), filter(found.__contains__, self.keys))}
+            lines_of = {**lines_of, **{f"/{path}": lines for path, lines in past.items()}}
+        return {key: lines_of[key] for key in filter(self.allowed(allow), filter(lines_of.__contains__, self.keys))}
 
 
 def _in_texts(
@@ -249,11 +251,11 @@ def _in_texts(
 
     def scan(part: list[str]) -> Lines:
         rare = [literal for literal in part if rarity.estimate(literal) <= HURRIED_BUDGET]
-        found = texts.scan(rare, make_rg(store.context) if texts.size > FEW_BYTES else None) if rare else {}
+        lines_of = texts.scan(rare, make_rg(store.context) if texts.size > FEW_BYTES else None) if rare else {}
         for literal in part:
             if literal not in rare:
-                add_lines(found, texts.newest(literal, _NEWEST))
-        return {key: found[key] for key in filter(documents.allowed(allow), found)}
+                add_lines(lines_of, texts.newest(literal, _NEWEST))
+        return {key: lines_of[key] for key in filter(documents.allowed(allow), lines_of)}
 
     lines, scanned = rarity.scan(scan, most)
     unscanned = rarity.unscanned([literal for literal in scanned if rarity.estimate(literal) <= HURRIED_BUDGET])
@@ -321,7 +323,7 @@ def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bo
     for line in matching_lines(store, [*commits], literals, below="sessions", most=_PER_FILE) if commits else ():
         if allow(line.path):
             lines.setdefault(line.path, {})[line.number] = _message(line.text)
-    return Pool([Excerpts(path, sorted(found.items())) for path, found in sorted(lines.items())])
+    return Pool([Excerpts(path, sorted(by_line.items())) for path, by_line in sorted(lines.items())])
 
 
 def _message(line: str) -> str:
@@ -346,7 +348,7 @@ def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) ->
         if any(literal in low for literal in literals):
             seen.add(bare)
             lines.setdefault((line.path, line.commit), []).append((line.number, line.text))
-    return Pool([Excerpts(path, found, commit) for (path, commit), found in lines.items()])
+    return Pool([Excerpts(path, excerpts, commit) for (path, commit), excerpts in lines.items()])
 
 
 def _present(store: Store) -> set[str]:

@@ -76,7 +76,7 @@ class Cache:
     def cosines(self, query: Sequence[float]) -> dict[bytes, float]:
         """Return the cosine of a vector of length 1 with each vector, by its key."""
         numpy = _numpy()
-        found: dict[bytes, float] = {}
+        by_key: dict[bytes, float] = {}
         for dimensions, keys, scales, components in self._rows("SELECT * FROM blocks"):
             if numpy is None:
                 view = memoryview(components).cast("b")
@@ -87,18 +87,20 @@ class Cache:
                 matrix = numpy.frombuffer(components, numpy.int8).reshape(-1, dimensions).astype(numpy.float32)
                 dots = matrix @ numpy.asarray(query, dtype=numpy.float32)
                 values = (dots * numpy.frombuffer(scales, numpy.float32)).tolist()
-            found.update(zip(_split_keys(keys), values, strict=True))
-        return found
+            by_key.update(zip(_split_keys(keys), values, strict=True))
+        return by_key
 
     def files(self) -> dict[str, ChunkedFile]:
         """Return the chunks of files by their paths; another release may have cut them otherwise, so not its own."""
-        found = {}
+        by_path = {}
         for release, name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
             if release != __version__:
                 continue
             path = os.fsdecode(name)
-            found[path] = ChunkedFile(FileVersion(path, size, modified, changed), array("I", units), _split_keys(keys))
-        return found
+            by_path[path] = ChunkedFile(
+                FileVersion(path, size, modified, changed), array("I", units), _split_keys(keys)
+            )
+        return by_path
 
     def put_files(self, files: Iterable[ChunkedFile]) -> None:
         """Replace the chunks of all files. Raises OSError and sqlite3.Error, as all that write."""
@@ -325,14 +327,14 @@ def _fill(
 
 def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
     """Return the chunks of all files, the newest file first; read changed files only."""
-    before, found = cache.files(), []
+    before, files = cache.files(), []
     for file in sorted(list_files(store.documents), key=lambda file: -file.modified):
         old = before.get(file.path)
         if old is None or old.file != file:
             cut = [*chunks(Units(file.path, read_file(store.documents, file.path)))]
             old = ChunkedFile(file, [index for index, _ in cut], [key_of(text) for _, text in cut])
-        found.append(old)
-    return found
+        files.append(old)
+    return files
 
 
 def _batches(
@@ -341,7 +343,7 @@ def _batches(
     """Yield batches of texts to embed by their keys, as large as the provider takes."""
     batch: dict[bytes, str] = {}
     size = 0
-    for file in (one.file for one in files if not all(key in there for key in one.keys)):
+    for file in (file.file for file in files if not all(key in there for key in file.keys)):
         for _, text in chunks(Units(file.path, read_file(store.documents, file.path))):
             key = key_of(text)
             if key in there or key in batch:

@@ -73,7 +73,7 @@ class Counted(Value):
 
 def firings(private: str) -> list[Firing]:
     """Return what fired, the oldest first; lines of another form are passed over."""
-    found: list[Firing] = []
+    fired: list[Firing] = []
     made: set[tuple[str, str]] = set()
     for line in read_text(os.path.join(private, _FILE)).splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -81,8 +81,8 @@ def firings(private: str) -> list[Firing]:
             if row.get("made"):
                 made.add((row["session"], row["call"]))
             else:
-                found.append(Firing(datetime.fromisoformat(row["at"]), row["session"], row["rule"], row["call"]))
-    return [firing._replace(made=(firing.session, firing.call) in made) for firing in found]
+                fired.append(Firing(datetime.fromisoformat(row["at"]), row["session"], row["rule"], row["call"]))
+    return [firing._replace(made=(firing.session, firing.call) in made) for firing in fired]
 
 
 def note_firing(private: str, firing: Firing) -> None:
@@ -144,7 +144,10 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     and refused, and the rule is shown with its result. That the call was made ignores nothing then.
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
-    met = [(rule, next((one for one in literals_of(rule) if meets(one, call)), "")) for rule in forbidding(store)]
+    met = [
+        (rule, next((literal for literal in literals_of(rule) if meets(literal, call)), ""))
+        for rule in forbidding(store)
+    ]
     met = [(rule, literal) for rule, literal in met if literal]
     if not met:
         return Answer()

@@ -83,9 +83,9 @@ class Guidance(Value):
 _SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "Only loosely related."}
 
 
-def as_text(found: Guidance, *, user: bool = False) -> str:
+def as_text(guidance: Guidance, *, user: bool = False) -> str:
     """Return guidance as a few headed lines, "" where there is none; a `user` gets how sure it is in words."""
-    if not found.lines:
+    if not guidance.lines:
         return ""
     titles = {
         AdviceKind.APPROACH: "What was done and decided",
@@ -95,13 +95,13 @@ def as_text(found: Guidance, *, user: bool = False) -> str:
     }
     lines = []
     for part, title in titles.items():
-        own = [line for line in found.lines if line.part is part]
+        own = [line for line in guidance.lines if line.part is part]
         lines += [f"{title}:", *map(_line, own)] if own else []
     if user:
-        sure = next(words for least, words in _SURE.items() if found.confidence >= least)
+        sure = next(words for least, words in _SURE.items() if guidance.confidence >= least)
         return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
-    lines += [f"complexity: {found.complexity}"] if found.complexity else []
-    return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
+    lines += [f"complexity: {guidance.complexity}"] if guidance.complexity else []
+    return "\n".join([*lines, f"confidence: {guidance.confidence:.2f}"])
 
 
 def _line(line: Advice) -> str:
@@ -127,14 +127,14 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
     began = store.context.clock()
     error = error or quoted(task)
-    active = (one for one in running(store) if one.task and one.task.status is TaskStatus.ACTIVE)
-    work = next((one for one in active if session in {"", one.session}), None)
-    found = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
+    active = (work for work in running(store) if work.task and work.task.status is TaskStatus.ACTIVE)
+    work = next((memory for memory in active if session in {"", memory.session}), None)
+    advice = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
     if task.strip():
         hits = [hit for hit in _hits(store, task) if not hit.is_of(session or (work.session if work else ""))]
-        found += [*_by_authors(store, _of_memories(store, task, hits)), *_of_user(store, task)]
-        found += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
-    lines = _kept(store, found)
+        advice += [*_by_authors(store, _of_memories(store, task, hits)), *_of_user(store, task)]
+        advice += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
+    lines = _kept(store, advice)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
     note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
@@ -143,17 +143,17 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
 
 def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     """Return the first lines of each part, without repetitions, with marks on what is not in force."""
-    kept: list[Advice] = []
+    advised: list[Advice] = []
     for line in lines:
-        same = [advice.text for advice in kept if advice.part is line.part]
+        same = [advice.text for advice in advised if advice.part is line.part]
         most = _MOST_DONE if line.part is AdviceKind.APPROACH else _LINES
-        if line.text and len(same) < most and not any(is_same_line(line.text, one) for one in same):
-            kept.append(line)
+        if line.text and len(same) < most and not any(is_same_line(line.text, line_before) for line_before in same):
+            advised.append(line)
     return tuple(
         advice._replace(
             text=marked(store, advice.text, advice.sources[0]), confidence=round(min(advice.confidence, 1.0), 2)
         )
-        for advice in kept
+        for advice in advised
     )
 
 
@@ -177,7 +177,7 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
     seen = read_errors(error) if error else []
     for occurrence in memory.errors:
         error_seen = signature(occurrence.type, occurrence.message)
-        if any(is_again(error_seen, one) for one in seen):
+        if any(is_again(error_seen, pattern) for pattern in seen):
             told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
             yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
     for hypothesis in memory.hypotheses:
@@ -217,7 +217,7 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     """Yield the last errors that came from these files, with what fixed them; stale ones are left out."""
     patterns = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
     of_files = (pattern for pattern in patterns if any(_is_same(file, named) for file in pattern.files))
-    for pattern in islice(filter(None, (own_part(store, one) for one in of_files)), _FEW):
+    for pattern in islice(filter(None, (own_part(store, pattern) for pattern in of_files)), _FEW):
         best = pattern.best()
         fixed = f"fixed by {best.text}" if best else "not known to be fixed"
         text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {fixed}, last {pattern.updated:%Y-%m-%d}"
@@ -227,7 +227,7 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
 
 def _is_same(file: str, named: Iterable[str]) -> bool:
     """Return whether one of the names means a file: a whole path, or the end of one."""
-    return any(f"/{file}".endswith(f"/{one}") for one in named)
+    return any(f"/{file}".endswith(f"/{name}") for name in named)
 
 
 def _hits(store: Store, task: str) -> list[Hit]:
@@ -296,14 +296,14 @@ def _plain(hit: Hit) -> str:
     return one_line(bare_text(hit.text), _LONGEST) + (f" ({hit.found})" if hit.found else "")
 
 
-def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
+def _of_episode(ranked: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
     """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
 
     Of its lessons those count that share a word with the task; what fixed an error is shown when that comes again.
     """
-    episode, source = found.episode, (found.episode.id,)
+    episode, source = ranked.episode, (ranked.episode.id,)
     # An episode that helped before is surer than its words; one that did not is shown only if asked for.
-    sure = share * found.count.usefulness / BEGINS
+    sure = share * ranked.count.usefulness / BEGINS
     failed = episode.outcome in {Outcome.FAILED, Outcome.REFUTED}
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
@@ -326,7 +326,7 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
 def _of_user(store: Store, task: str) -> Iterator[Advice]:
     """Yield the user's own preferences and rules, and the private facts, that a task speaks of."""
     hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
-    for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.coverage.share >= _SHARE_OF_RULE):
+    for hit in (hit for hit in hits if hit.entry and (hit.own or hit.fact) and hit.coverage.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
         yield Advice(part, _said_by(text, hit.author, hit.entry), (hit.entry,), hit.coverage.share)
@@ -360,11 +360,11 @@ def _complexity(store: Store, task: str) -> Complexity | None:
     """Return how hard a task may be: none, one, or more of the files it names are among those that change most."""
     named = _files_in(task)
     known = known_knowledge(store) if named else ()
-    lines = [line for one, _ in known if one.kind is KnowledgeKind.HOTSPOTS for line in one.lines]
+    lines = [line for knowledge, _ in known if knowledge.kind is KnowledgeKind.HOTSPOTS for line in knowledge.lines]
     hot = {file for line in lines for file in _files_in(line)}
     if not hot:
         return None
-    number = sum(any(_is_same(file, [one]) for file in hot) for one in set(named))
+    number = sum(any(_is_same(file, [name]) for file in hot) for name in set(named))
     return (Complexity.LOW, Complexity.MEDIUM)[number] if number < _FEW else Complexity.HIGH
 
 

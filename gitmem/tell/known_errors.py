@@ -46,7 +46,7 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
         author = _others(people, people.makers(claim_id(pattern.id, *claim)))
         author = author or (people.other(claim[-1]) if people.makers(claim[-1]) else "")
         by_author.setdefault(author, set()).add(claim)
-    return [Experience(one, only(pattern, kept)) for one, kept in sorted(by_author.items())]
+    return [Experience(author, only(pattern, cases)) for author, cases in sorted(by_author.items())]
 
 
 def own_counts(store: Store) -> list[str]:
@@ -97,35 +97,40 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """
     errors = [error for error in read_errors(output) if is_telling(error)]
     headers = pattern_headers(store) if errors else []
-    found: dict[tuple[str, str], Matched] = {}
-    for one in (one for error in errors for one in match_error(store, error, headers, command)):
+    best: dict[tuple[str, str], Matched] = {}
+    for one in (match for error in errors for match in match_error(store, error, headers, command)):
         commands = one.solution.commands if one.solution else ()
         is_elsewhere = commands and runs_elsewhere(commands[0]) != runs_elsewhere(command or commands[0])
-        found.setdefault((one.pattern.id, one.author), one._replace(solution=None) if is_elsewhere else one)
-    return list(found.values())
+        best.setdefault((one.pattern.id, one.author), one._replace(solution=None) if is_elsewhere else one)
+    return list(best.values())
 
 
 def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
     """Return the patterns, of these headers and this part of the project, like an error: the user's first."""
-    found = []
+    matches = []
     for header in headers:
         score = likeness(signature_of(header), error) if header.key[0] == error.type else 0.0
         pattern = read_pattern(store, header.path) if score > SAME_ERROR else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
-        found += [Matched(part.part, error, score, part.part.best(command), part.author) for part in parts]
-    return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
+        matches += [Matched(part.part, error, score, part.part.best(command), part.author) for part in parts]
+    return sorted(
+        matches, key=lambda match: (bool(match.author), -match.score, -len(match.pattern.seen), match.pattern.id)
+    )
 
 
 def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:
     """Return what the user's own commits hold of a pattern, None if that is nothing."""
-    return next((one.part for one in experience(store, pattern) if not one.author and one.part.seen), None)
+    return next(
+        (own.part for own in experience(store, pattern) if not own.author and own.part.seen),
+        None,
+    )
 
 
 def has_others(store: Store, path: str) -> bool:
     """Return whether others committed a part of a file's bug pattern."""
     pattern = read_pattern(store, path)
-    return pattern is not None and any(one.author for one in experience(store, pattern))
+    return pattern is not None and any(own.author for own in experience(store, pattern))
 
 
 _AGAIN = 3  # times that an error came in one session, at which the agent is told to try another way
@@ -164,9 +169,9 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
 
 def _sights_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield that the user's own errors came before and where to read on, if nothing is known to have fixed them."""
-    for one in matched:
-        pattern = one.pattern
-        if not (one.author or one.told or pattern.best()):
+    for match in matched:
+        pattern = match.pattern
+        if not (match.author or match.told or pattern.best()):
             line = f"{pattern.title}\n{seen_times(len(pattern.seen))}, last on {pattern.updated:%Y-%m-%d}; "
             line += f"what fixed it is unknown. To read on: 'gitmem show ^{pattern.seen[-1]}' ^{pattern.id}"
             yield marked(store, line), (pattern.id,)
@@ -196,20 +201,20 @@ def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tu
     """Yield what fixed each error, also for other authors, with its sources, but for what did not help before."""
     useful = counts(store)
     best: dict[tuple[bool, object], Matched] = {}
-    for one in matched:
-        if one.told and usefulness_of(useful, (one.pattern.id,)) >= USELESS:
-            best.setdefault((bool(one.author), one.error), one)
-    for one in sorted(best.values(), key=lambda one: bool(one.author)):
-        own = best.get((False, one.error))
-        if not (one.author and own and own.told == one.told):
-            yield marked(store, fix_line(one)), (one.pattern.id,)
+    for match in matched:
+        if match.told and usefulness_of(useful, (match.pattern.id,)) >= USELESS:
+            best.setdefault((bool(match.author), match.error), match)
+    for match in sorted(best.values(), key=lambda match: bool(match.author)):
+        own = best.get((False, match.error))
+        if not (match.author and own and own.told == match.told):
+            yield marked(store, fix_line(match)), (match.pattern.id,)
 
 
-def fix_line(found: Matched) -> str:
+def fix_line(match: Matched) -> str:
     """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id."""
-    pattern, fix, solution = found.pattern, found.told[:_MAX_FIX], found.solution
-    if found.author:
-        return f"{pattern.title}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
+    pattern, fix, solution = match.pattern, match.told[:_MAX_FIX], match.solution
+    if match.author:
+        return f"{pattern.title}\n{from_other(fix, match.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))
     if solution is None:
         return f'{pattern.title}\n{times}, last on {date}. Its cause, as a model found: "{fix}" ^{pattern.id}'

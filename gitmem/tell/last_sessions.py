@@ -94,14 +94,14 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
         for session, lines in judged.items()
         for line, _ in lines
     ]
-    told.sort(key=lambda one: one.minute)
-    is_own = bool(own) and any(one.session == own[:_TAG] for one in told)
-    sessions = [number for number, one in enumerate(told) if one.session]
+    told.sort(key=lambda line: line.minute)
+    is_own = bool(own) and any(line.session == own[:_TAG] for line in told)
+    sessions = [number for number, line in enumerate(told) if line.session]
     last = own[:_TAG] if is_own else told[sessions[-1]].session if sessions else ""
     end = len(told) if is_own else sessions[-1] + 1 if sessions else 0
-    begin = next((one.minute for one in told if one.session == last), "~")
-    told, since = [one for one in told[:end] if one.text], told[end:]
-    now = [one for one in told if one.session == last or (not one.session and one.minute >= begin)]
+    begin = next((line.minute for line in told if line.session == last), "~")
+    told, since = [line for line in told[:end] if line.text], told[end:]
+    now = [line for line in told if line.session == last or (not line.session and line.minute >= begin)]
     before: dict[str, list[Told]] = {}
     for one in told:
         if one not in now:
@@ -109,9 +109,9 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
     room = min(max(_BEFORE // max(len(newest), 1), _PER_SESSION), _MOST_PER_SESSION)
     return SessionLines(
-        [(one.text, one.id) for one in reversed(now)],
+        [(line.text, line.id) for line in reversed(now)],
         [_in_a_line(several, room) for several in newest],
-        [(one.text, one.id) for one in reversed(since)],
+        [(line.text, line.id) for line in reversed(since)],
         is_own,
     )
 
@@ -196,7 +196,7 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     if is_echo and not is_last:
         result = ""  # it repeats the request
     alone = "" if exchange.files or (request and result) else normalized(request or result)
-    is_told = any(len(one) >= SHORTEST and one in alone for one in known.told)
+    is_told = any(len(words) >= SHORTEST and words in alone for words in known.told)
     if _is_only_stated(request, got - asked, exchange, known):
         return ""
     is_empty = is_told or not (result or exchange.files or counts_alone(request))
@@ -219,9 +219,9 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
 def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: Known) -> bool:
     """Return whether an exchange is a statement that is shown elsewhere, and an answer that says `new` words of it."""
     rest = normalized(_LABEL.sub("", request))
-    told = [one for one in known.told if len(one) >= SHORTEST and one in rest]
-    for one in told:
-        rest = rest.replace(one, " ")
+    told = [words for words in known.told if len(words) >= SHORTEST and words in rest]
+    for words in told:
+        rest = rest.replace(words, " ")
     return bool(told) and not (exchange.files or exchange.failed or _topics(rest) or len(new) >= _LEAST_WORDS)
 
 
@@ -252,7 +252,7 @@ def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bo
     name = _SESSION_FILE.fullmatch(path)
     if not name:
         return []
-    exchanges = [one for one in exchanges_in(data) if not here or do_meet(scopes_in(one.tags), (here,))]
+    exchanges = [exchange for exchange in exchanges_in(data) if not here or do_meet(scopes_in(exchange.tags), (here,))]
     begun = f"{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}"
     sentences, room = list[tuple[str, str]](), _LAST_JUDGED if is_last else _PER_SESSION
     for exchange in reversed(exchanges):

@@ -66,11 +66,11 @@ _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
     """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
     told: dict[str, dict[str, float | None]] = {}
-    for given in read_notes(store.private).given:
-        if given.session == session and given.how in _COUNTED:
-            verdict = _verdict(turns, given.at)
-            for identifier in given.ids:
-                told.setdefault(identifier, {})[given.at.isoformat()] = verdict
+    for text in read_notes(store.private).given:
+        if text.session == session and text.how in _COUNTED:
+            verdict = _verdict(turns, text.at)
+            for identifier in text.ids:
+                told.setdefault(identifier, {})[text.at.isoformat()] = verdict
     return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
 
 
@@ -78,20 +78,17 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     """Record how many errors a finished session fixed of those whose fix it was shown; a second call adds nothing."""
     notes = read_notes(store.private)
     told = {
-        identifier
-        for given in notes.given
-        if given.session == session and given.how == ERROR
-        for identifier in given.ids
+        identifier for text in notes.given if text.session == session and text.how == ERROR for identifier in text.ids
     }
-    told = {one for one in told if one.startswith(LETTER)}
+    told = {key for key in told if key.startswith(LETTER)}
     if not (told and turns):
         return
     failed = [redacted(turn, store) for turn in with_errors(turns)]
     fixed = {
-        found.pattern.id
+        match.pattern.id
         for occurrence in find_occurrences(failed)
         if occurrence.last.worked
-        for found in match_error(store, occurrence.error, pattern_headers(store))
+        for match in match_error(store, occurrence.error, pattern_headers(store))
     }
     numbers = (len(told), len(told & fixed))
     if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:
@@ -154,31 +151,31 @@ def measure(
     store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
 ) -> dict[str, Any]:
     """Return the figures of `gitmem stats`, by group; `history` and `known` are commits and facts, if read."""
-    found = records(store) if history is None else history
+    commits = records(store) if history is None else history
     notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
     episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
-    hosts = {(record.session, record.host) for record in found if record.session}
-    ops = Counter(record.op for record in found)
+    hosts = {(record.session, record.host) for record in commits if record.session}
+    ops = Counter(record.op for record in commits)
     may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
     undone = undone_commits(store.repository.git, store.repository.memory) if may_undo else {}
-    lasting = [record for record in found if record.commit not in undone]
+    lasting = [record for record in commits if record.commit not in undone]
     told, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
     return {
         "storage": _storage(store),
         "usage": {
-            "commits": len(found),
+            "commits": len(commits),
             "saves": ops[Op.SAVE.value],
-            "exchanges": len(_turns(found)),
-            "sessions": len(listed_sessions(store, found)),
+            "exchanges": len(_turns(commits)),
+            "sessions": len(listed_sessions(store, commits)),
             "agents": dict(Counter(host for _, host in hosts if host).most_common()),
         },
         "learning": _learning(store, lasting, facts, episodes, weeks),
         "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
-        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
-        "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
-        "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
+        "retrieval": {how: _retrieval([text for text in notes.given if text.how == how]) for how in ASKED},
+        "answers": _retrieval([text for text in notes.given if text.how in ASKED]),
+        "told": {how: sum(text.how == how and text.tokens > 0 for text in notes.given) for how in HOWS},
         "most": _most(store, rows),
         "effectiveness": {
             "mends": {"told": told, "mended": fixed, "rate": round(fixed / told, 2) if told else None},
@@ -201,7 +198,7 @@ def _storage(store: Store) -> dict[str, dict[str, int]]:
     sizes["private"] = list(_sizes(store.private))
     if store.has_separate_repository:  # else it is the project's
         sizes["history"] = list(_sizes(os.path.dirname(store.private), store.private))
-    return {name: {"files": len(found), "bytes": sum(found)} for name, found in sizes.items() if found}
+    return {name: {"files": len(lengths), "bytes": sum(lengths)} for name, lengths in sizes.items() if lengths}
 
 
 def _sizes(folder: str, without: str = "") -> Iterator[int]:
@@ -212,32 +209,32 @@ def _sizes(folder: str, without: str = "") -> Iterator[int]:
 
 def _learning(
     store: Store,
-    found: Sequence[CommitRecord],
+    commits: Sequence[CommitRecord],
     facts: Sequence[Fact],
     episodes: Sequence[Mapping[str, str]],
     weeks: list[str],
 ) -> dict[str, Weeks]:
     numbers: dict[str, Iterable[tuple[datetime, int]]] = {
-        "exchanges": ((record.date, 1) for record in _turns(found)),
-        "saves": ((record.date, 1) for record in found if record.op == Op.SAVE.value),
+        "exchanges": ((record.date, 1) for record in _turns(commits)),
+        "saves": ((record.date, 1) for record in commits if record.op == Op.SAVE.value),
         "facts": ((fact.created, 1) for fact in facts),
         "patterns": ((datetime.fromisoformat(header.key[1]), 1) for header in pattern_headers(store)),
-        "reinforced": _numbered(found, _LEARNED, -1),
-        "deprecated": _numbered(found, _RETIRED, 1),
+        "reinforced": _numbered(commits, _LEARNED, -1),
+        "deprecated": _numbered(commits, _RETIRED, 1),
         "episodes": ((datetime.fromisoformat(episode["created"]), 1) for episode in episodes),
-        "contradictions": ((at, 1) for at in _contradictions(found, facts)),
+        "contradictions": ((at, 1) for at in _contradictions(commits, facts)),
     }
     return {name: _by_week(pairs, weeks) for name, pairs in numbers.items()}
 
 
-def _turns(found: Iterable[CommitRecord]) -> Collection[CommitRecord]:
+def _turns(commits: Iterable[CommitRecord]) -> Collection[CommitRecord]:
     """Return a commit for each turn; one that goes on is committed again, with the same first entry."""
-    return {record.entries[0]: record for record in found if record.op == Op.TURN.value and record.entries}.values()
+    return {record.entries[0]: record for record in commits if record.op == Op.TURN.value and record.entries}.values()
 
 
-def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
+def _numbered(commits: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
     """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
-    for record in found:
+    for record in commits:
         subject = form.match(record.subject) if record.op in _LESSONS else None
         if subject:
             first, second = (int((number or "0").replace(",", "")) for number in subject.groups())
@@ -255,12 +252,12 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
                 yield fields
 
 
-def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) -> dict[str, Any]:
-    helped = {text.session for text in given if text.how in HELPS and text.ids and text.session}
+def _tasks(episodes: Sequence[Mapping[str, str]], texts: Sequence[GivenText]) -> dict[str, Any]:
+    helped = {text.session for text in texts if text.how in HELPS and text.ids and text.session}
     took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
     ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
-    told = [one.get("outcome") for one in ended if one.get("session") in helped]
-    alone = [one.get("outcome") for one in ended if one.get("session") not in helped]
+    told = [episode.get("outcome") for episode in ended if episode.get("session") in helped]
+    alone = [episode.get("outcome") for episode in ended if episode.get("session") not in helped]
     return {
         "number": len(episodes),
         "types": dict(Counter(episode["type"] for episode in episodes if "type" in episode).most_common()),
@@ -270,16 +267,16 @@ def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) ->
     }
 
 
-def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
+def _contradictions(commits: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
     """Yield when each pair of contradicting facts came together: waiting, decided, or settled as both holding."""
     known = {fact.id: fact for fact in facts}
     for fact in facts:
         if fact.superseded_by:
             yield fact.when
-        for other in fact.review:
-            if other in known and fact.id < other:  # each names the other
-                yield max(fact.created, known[other].created)
-    yield from (record.date for record in found if record.subject.startswith(BOTH_HOLD))
+        for rival in fact.review:
+            if rival in known and fact.id < rival:  # each names the other
+                yield max(fact.created, known[rival].created)
+    yield from (record.date for record in commits if record.subject.startswith(BOTH_HOLD))
 
 
 def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
@@ -295,16 +292,18 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
     }
 
 
-def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
+def _helped(texts: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
     judged: dict[str, list[float]] = {how: [] for how in HOWS}
-    for text in given:
+    for text in texts:
         at = text.at.isoformat()
         verdicts = (rows.get(identifier, {}).get(at) for identifier in text.ids)
         judged[text.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
     said = [verdict for row in rows.values() for at, verdict in row.items() if at.endswith(BY_USER)]
     good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
-    by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
-    every = [verdict for found in judged.values() for verdict in found]
+    by = {
+        how: {"judged": len(verdicts), "mean": round(mean(verdicts), 2)} for how, verdicts in judged.items() if verdicts
+    }
+    every = [verdict for verdicts in judged.values() for verdict in verdicts]
     average = round(mean(every), 2) if every else None
     return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(said) - good}
 
@@ -313,12 +312,12 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     """Return the patterns and episodes that were shown most often and still exist."""
     counts = {identifier: count_of(told) for identifier, told in rows.items()}
     often = sorted(
-        (count for count in counts if counts[count].retrieved), key=lambda one: (-counts[one].retrieved, one)
+        (count for count in counts if counts[count].retrieved), key=lambda key: (-counts[key].retrieved, key)
     )
     episodes = {id_in(path): path for path in episode_paths(store)}
     patterns = {id_in(header.path): header.path for header in pattern_headers(store)}
-    bugs = filter(None, (read_pattern(store, patterns[one]) for one in often if one in patterns))
-    done = filter(None, (read_episode(store, episodes[one]) for one in often if one in episodes))
+    bugs = filter(None, (read_pattern(store, patterns[key]) for key in often if key in patterns))
+    done = filter(None, (read_episode(store, episodes[key]) for key in often if key in episodes))
 
     def told(identifier: str, title: str) -> dict[str, Any]:
         return {"id": identifier, "title": title, "told": counts[identifier].retrieved}
@@ -332,25 +331,27 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _tokens(store: Store, given: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
+def _tokens(store: Store, texts: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
     spent: dict[str, list[tuple[datetime, int]]] = {
-        name: [(text.at, text.tokens) for text in given if text.how in hows] for name, hows in _TOKENS.items()
+        name: [(text.at, text.tokens) for text in texts if text.how in hows] for name, hows in _TOKENS.items()
     }
-    spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
-    first = {text.session: text.at for text in reversed(given) if text.session and text.tokens}
+    spent["models"] = [
+        (question.at, question.spent.tokens) for question in Ledger(store.private, store.context.clock).every()
+    ]
+    first = {text.session: text.at for text in reversed(texts) if text.session and text.tokens}
     counted = {**spent, "sessions": [(at, 1) for at in first.values()]}
-    total = {name: sum(number for _, number in found) for name, found in counted.items()}
+    total = {name: sum(number for _, number in pairs) for name, pairs in counted.items()}
     return {
-        **{name: _by_week(found, weeks) for name, found in counted.items()},
+        **{name: _by_week(pairs, weeks) for name, pairs in counted.items()},
         "total": total,
         "session": {name: round(total[name] / len(first)) if first else 0 for name in spent},
     }
 
 
-def _by_week(found: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
+def _by_week(pairs: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
     sums: Counter[str] = Counter()
     first = date.fromisoformat(weeks[0])
-    for at, number in found:
+    for at, number in pairs:
         if at.date() >= first:
             sums[week_of(at)] += number
     return {week: sums[week] for week in weeks}

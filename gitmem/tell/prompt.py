@@ -51,13 +51,13 @@ def excerpt(text: str, needles: Sequence[str], tokens: int, first: str = "") -> 
     padded = [0.0, *own, 0.0]
     worth = [padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER for at in range(len(lines))]
     before = lines_of(first)[:_FIRST]
-    kept: set[int] = set()
+    places: set[int] = set()
     for at in sorted(range(len(lines)), key=lambda at: (lines[at] not in before, -worth[at])):
         size = estimate_tokens(lines[at]) + 1
         if (worth[at] or lines[at] in before) and size <= tokens:
-            kept.add(at)
+            places.add(at)
             tokens -= size
-    said = [lines[at] for at in sorted(kept)]
+    said = [lines[at] for at in sorted(places)]
     return "" if all(line.startswith(_HEADING) for line in said) else "\n".join(said)
 
 
@@ -148,13 +148,13 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         return _told(fixes)
     query = plain_query(without_ago(typed))
     terms = parse_query(query).terms
-    found = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
-    sure = Sureness(terms, found.rarities, found.memories, asks=asks_back(typed) or classify(query) in _ASKING)
+    answered = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
+    sure = Sureness(terms, answered.rarities, answered.memories, asks=asks_back(typed) or classify(query) in _ASKING)
     may_be_error = sure.asks and not _quoted(prompt)  # an error that is quoted is known, or it is not
-    tails = {tail_of(one) for one in (*known, *chain(*fixes.values()))}
+    tails = {tail_of(key) for key in (*known, *chain(*fixes.values()))}
     new = [
         hit
-        for hit in found.hits
+        for hit in answered.hits
         if tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith(LINKED)
@@ -194,8 +194,8 @@ def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
         return {}
     from gitmem.tell.known_errors import fixes_of, match
 
-    found = [(plain(line), ids) for line, ids in fixes_of(store, match(store, error))]
-    new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _FIX]
+    lines = [(plain(line), ids) for line, ids in fixes_of(store, match(store, error))]
+    new = [(line, ids) for line, ids in lines if ids[0] not in known and estimate_tokens(line) <= _FIX]
     return dict(new[:_FIXES])
 
 

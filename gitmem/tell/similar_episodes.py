@@ -63,14 +63,14 @@ def similar(
         and (not files or _shared(files, episode.episode.files))
     ]
     if seen is not None:
-        episodes.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
+        episodes.sort(key=lambda task: task.episode.outcome is not Outcome.SUCCESS)
     return episodes[:limit]
 
 
 def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[RankedEpisode]:
     """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
     episodes = _ranked(store, _ranks(hits))
-    return sorted(episodes, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
+    return sorted(episodes, key=lambda ranked: -ranked.score * (_SAME_TYPE if ranked.episode.type is alike else 1))
 
 
 def _ranked(
@@ -80,7 +80,7 @@ def _ranked(
     from gitmem.tell.known_errors import counts
 
     all_counts = counts(store) if ranks else {}
-    found = []
+    episodes = []
     for path, rank in ranks.items():
         episode = read_episode(store, path)
         if episode is None or not do_meet(episode.scope, (store.here,)):
@@ -89,8 +89,8 @@ def _ranked(
         if error is None or like > SAME_ERROR:
             count = all_counts.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * _shared(files, episode.files)
-            found.append(RankedEpisode(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    return sorted(found, key=lambda one: (-one.score, one.path))
+            episodes.append(RankedEpisode(episode, path, weigh(rank * shared * (like or 1), count), count, like))
+    return sorted(episodes, key=lambda ranked: (-ranked.score, ranked.path))
 
 
 def _shared(named: Sequence[str], files: Sequence[str]) -> int:

@@ -90,19 +90,19 @@ def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown
 def _part(part: Part, budget: int) -> Shown:
     """Return the first pieces that fit; a piece larger than the whole budget is skipped."""
     head = f"## {part.title}"
-    kept, budget = list[tuple[str, str]](), budget - estimate_tokens(head) - 2
+    chosen, budget = list[tuple[str, str]](), budget - estimate_tokens(head) - 2
     left = budget
     for piece, identifier in part.pieces[:: -1 if part.keep_last else 1]:
         text = part.show(piece)
         size = estimate_tokens(text + "\n")
         if size <= left and (text or not piece):
-            kept.append((text, identifier))
+            chosen.append((text, identifier))
             left -= size
         elif left < size <= budget:
             break
-    kept = kept[:: -1 if part.keep_last else 1]
-    text = "\n".join([head, *(piece for piece, _ in kept)])
-    return Shown(part.title, text, len(kept), len(part.pieces), tuple(one for _, one in kept if one))
+    chosen = chosen[:: -1 if part.keep_last else 1]
+    text = "\n".join([head, *(piece for piece, _ in chosen)])
+    return Shown(part.title, text, len(chosen), len(part.pieces), tuple(key for _, key in chosen if key))
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end

@@ -72,7 +72,9 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     others = [fact for fact in current if not fact.adopted.startswith(own) and not fact.is_over(today)]
     scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
     # What a user or an agent saved or said goes before what a model judged.
-    scored.sort(key=lambda one: (one[0].pinned or "by" not in one[0].origin, one[1], one[0].when, one[0].id))
+    scored.sort(
+        key=lambda choice: (choice[0].pinned or "by" not in choice[0].origin, choice[1], choice[0].when, choice[0].id)
+    )
     chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     told = [fact for group in groups for fact in group]
@@ -94,7 +96,7 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
-        quoted = " / ".join(_quoted(other, people.whose(other.id), day_of(other.when)) for other in older)
+        quoted = " / ".join(_quoted(before, people.whose(before.id), day_of(before.when)) for before in older)
         about = f"{fact.kind}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
     about = f"{fact.kind}; {change}; to decide: `gitmem review`" if change else about
     author = (people.other if change else people.whose)(fact.id)
@@ -154,7 +156,7 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> li
         if fact.id not in done:
             disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
             rivals = [dispute for dispute in disputes if dispute in by_id and dispute not in done]
-            group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
+            group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda fact: (fact.when, fact.id), reverse=True)
             done.update(member.id for member in group)
             groups.append(group)
     return groups

@@ -64,13 +64,13 @@ def _log(private: str) -> DayLog:
     return DayLog(os.path.join(private, FOLDER), _KEPT_DAYS, _MAX_BYTES)
 
 
-def record(private: str, given: GivenText) -> None:
+def record(private: str, text: GivenText) -> None:
     """Record a text given to a session; if the file cannot be written, the session may get it again."""
-    most = _MAX_AT_START if given.how == START else _MAX_IDS
-    line = {"session": given.session, "how": given.how, "ids": list(given.ids[:most]), "tokens": given.tokens}
+    most = _MAX_AT_START if text.how == START else _MAX_IDS
+    line = {"session": text.session, "how": text.how, "ids": list(text.ids[:most]), "tokens": text.tokens}
     with contextlib.suppress(OSError):
-        at = {"at": given.at.isoformat(timespec="seconds")}
-        _log(private).add(given.at, at | line | ({"ms": given.ms} if given.ms else {}))
+        at = {"at": text.at.isoformat(timespec="seconds")}
+        _log(private).add(text.at, at | line | ({"ms": text.ms} if text.ms else {}))
 
 
 def record_fixes(private: str, fixes: ShownFixes) -> None:
@@ -156,31 +156,31 @@ def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
         for identifier, told in machine.items():
             own = joined.setdefault(identifier, {})
             for at, verdict in told.items():
-                own[at] = max((one for one in (own.get(at), verdict) if one is not None), default=None)
+                own[at] = max((value for value in (own.get(at), verdict) if value is not None), default=None)
     return joined
 
 
 def with_told(data: bytes, more: Told) -> bytes:
     """Return a machine's file with more told memories; rows it has already are not added again."""
     known = join((parse_counts(data), more))
-    lines = [f"{json.dumps(one)}: {json.dumps(known[one], sort_keys=True)}" for one in sorted(known)]
+    lines = [f"{json.dumps(key)}: {json.dumps(known[key], sort_keys=True)}" for key in sorted(known)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
     """Return the rows of a machine's file; {} if it cannot be parsed."""
     try:
-        given = json.loads(data) if data else {}
+        read = json.loads(data) if data else {}
     except (ValueError, RecursionError):
         return {}
-    found: dict[str, dict[str, float | None]] = {}
-    for identifier, told in given.items() if isinstance(given, dict) else ():
+    counts: dict[str, dict[str, float | None]] = {}
+    for identifier, told in read.items() if isinstance(read, dict) else ():
         if isinstance(told, dict):
-            found[identifier] = {}
+            counts[identifier] = {}
             for at, value in told.items():
                 number = isinstance(value, int | float) and not isinstance(value, bool)
-                found[identifier][at] = min(max(float(value), 0.0), 1.0) if number else None
-    return found
+                counts[identifier][at] = min(max(float(value), 0.0), 1.0) if number else None
+    return counts
 
 
 def count_of(told: Mapping[str, float | None]) -> Count:

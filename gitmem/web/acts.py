@@ -132,7 +132,7 @@ def _add(view: View, form: Mapping[str, str]) -> ActResult:
 def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult:
     """Do the same to all ticked facts, in one commit; ask before words are deleted for good."""
     store, verb = view.store, form.get("verb", "")
-    pairs = [one.partition(" ")[::2] for one in ticked]
+    pairs = [box.partition(" ")[::2] for box in ticked]
     if not pairs:
         raise RefusedError("No fact is ticked.", "Tick some in the list, then repeat what you did.")
     facts = [_as_seen(store, find_fact(store, identifier), blob, form) for identifier, blob in pairs]
@@ -164,12 +164,12 @@ def _undo(view: View, done: Sequence[str]) -> str:
         raise NotFoundError("There is no commit to undo.")
     made = []
     for step in reversed(done):
-        other = step.startswith(ELSEWHERE)
-        store = _other_layer(view) if other else view.store
+        is_elsewhere = step.startswith(ELSEWHERE)
+        store = _other_layer(view) if is_elsewhere else view.store
         commit = undo(store, revision=step.removeprefix(ELSEWHERE)).commit
-        if other:
+        if is_elsewhere:
             known_facts(store)
-        made += [f"{ELSEWHERE if other else ''}{commit}"] if commit else []
+        made += [f"{ELSEWHERE if is_elsewhere else ''}{commit}"] if commit else []
     return " ".join(made)
 
 
@@ -218,7 +218,7 @@ def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[st
 
 def _settle(store: Store, form: Mapping[str, str]) -> str:
     named = form.get("older"), form.get("newer")
-    pair = next((one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == named), None)
+    pair = next((pair for pair in waiting_pairs(store) if (pair.older.id, pair.newer.id) == named), None)
     if pair is None:
         raise NotFoundError("This pair no longer waits.", "Look at the list again.")
     holds = _chosen(form, "holds", list(Holds), "No fact was chosen to hold.")

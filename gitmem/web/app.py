@@ -129,7 +129,11 @@ class Pages:
         """Return the view of the project in the address, and the address within the project."""
         store = self._open()
         projects = [ShownProject("", store.root), *map(ShownProject.of, known_stores(store.context.home))]
-        projects = [one for place, one in enumerate(projects) if one.root not in {it.root for it in projects[:place]}]
+        projects = [
+            project
+            for place, project in enumerate(projects)
+            if project.root not in {it.root for it in projects[:place]}
+        ]
         first, _, rest = path.partition("/")
         key, _, rest = rest.partition("/") if first == "p" else ("", "", path)
         here = next((project for project in projects if project.key == key), None)
@@ -193,10 +197,10 @@ class Pages:
     def _html(
         self, template: str, page: dict[str, Any], view: View | None, status: int = 200, **around: Any
     ) -> Response:
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if view:
             base = view.here.base
-            given = {
+            values = {
                 "u": lambda address, of=base: of + address,
                 "projects": view.projects,
                 "project": view.here,
@@ -206,13 +210,13 @@ class Pages:
                 "live": {"at": f"{base}/{_EVENTS}", "tip": view.tip or "none"},
             }
             with contextlib.suppress(GitmemError, OSError):  # the page itself says what is wrong
-                given["waiting"] = waiting(view)
+                values["waiting"] = waiting(view)
             try:
                 view.store.check_writes()
             except GitmemError as error:
-                given["shut"] = error.sentences
-        forms = self._forms and not given.get("shut")
-        text = to_html(template, page, forms=forms, **given, **around)
+                values["shut"] = error.sentences
+        forms = self._forms and not values.get("shut")
+        text = to_html(template, page, forms=forms, **values, **around)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
     def _trouble(self, error: Exception, view: View | None = None, *, twin: bool = False) -> Response:
@@ -280,15 +284,15 @@ class Guard:
         site = header(scope, b"sec-fetch-site")
         if scope["method"] not in _SAFE and site != b"same-origin":
             return PlainTextResponse("Only pages of this server may change something.", 403)
-        given = parse_qs(scope["query_string"].decode("latin-1")).get(_TOKEN)
-        if given and scope["path"] == "/":
-            return self._admit(given[0].encode("utf-8", "replace"))
+        token = parse_qs(scope["query_string"].decode("latin-1")).get(_TOKEN)
+        if token and scope["path"] == "/":
+            return self._admit(token[0].encode("utf-8", "replace"))
         if not self._has_cookie(scope):
             return PlainTextResponse(f"You are not signed in. {_AGAIN}", 401)
         return None
 
-    def _admit(self, given: bytes) -> Response:
-        if self._token is None or not same(given, self._token):
+    def _admit(self, token: bytes) -> Response:
+        if self._token is None or not same(token, self._token):
             return PlainTextResponse(f"This address was used before, or is not the one printed. {_AGAIN}", 403)
         self._token = None
         answer = RedirectResponse("/", 303)
@@ -297,5 +301,5 @@ class Guard:
 
     def _has_cookie(self, scope: Scope) -> bool:
         pairs = (part.strip().partition(b"=") for part in (header(scope, b"cookie") or b"").split(b";"))
-        given = [value for name, _, value in pairs if name == self._name.encode()]
-        return len(given) == 1 and same(given[0], self._cookie.encode())
+        tokens = [value for name, _, value in pairs if name == self._name.encode()]
+        return len(tokens) == 1 and same(tokens[0], self._cookie.encode())

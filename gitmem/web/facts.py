@@ -65,9 +65,9 @@ def show_facts(view: View) -> dict[str, Any]:
 def show_fact(view: View, identifier: str) -> dict[str, Any]:
     """Return one fact with its text, status, life, source exchanges, and the code of its files."""
     store = view.store
-    known = next((one for one in view.facts if one.id == identifier), None) or find_fact(store, identifier)
+    known = next((item for item in view.facts if item.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
-    facts = {one.id: one for one in view.facts}
+    facts = {item.id: item for item in view.facts}
     status = view.statuses[known.id]
     code = store.code() if status.stale else None
     try:
@@ -84,7 +84,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
         "text": fact.text,
         "blob": blob_of(store, fact.source),
         "links": [
-            {"how": how, "id": one, "text": facts[one].description} for how, ids in links for one in ids if one in facts
+            {"how": how, "id": key, "text": facts[key].description} for how, ids in links for key in ids if key in facts
         ],
         "life": steps,
         "origin": dict(fact.origin),
@@ -92,9 +92,9 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
         "sources": _sources(view, fact),
         "code": code.difference(fact)[:_MAX_CODE] if code else "",
         "choices": [
-            {"id": one.id, "text": one.description}
-            for one in sorted(facts.values(), key=lambda one: one.when, reverse=True)
-            if one.kind == fact.kind and one.binds and one.id != fact.id
+            {"id": rival.id, "text": rival.description}
+            for rival in sorted(facts.values(), key=lambda rival: rival.when, reverse=True)
+            if rival.kind == fact.kind and rival.binds and rival.id != fact.id
         ][:_CHOICES],
         "path": known.path,
         "broken": fact.source != store.read(known.path),
@@ -194,7 +194,7 @@ def show_review(view: View) -> dict[str, Any]:
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
         "purges": [_purge(view, purge.path, purge.why) for purge in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
-        "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},
+        "more": {name: len(rows) - _MOST for name, rows in long if len(rows) > _MOST},
     }
 
 
@@ -254,8 +254,8 @@ def show_concepts(view: View) -> dict[str, Any]:
 def show_concept(view: View, identifier: str) -> dict[str, Any]:
     """Return a concept with its exchanges, and the concepts it has most in common with."""
     concept = find_concept(view.store, identifier)
-    others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
-    others = [(score, one) for score, one in others if score >= _LEAST]
+    others = [(affinity(concept, item), item) for item in known_concepts(view.store) if item.id != concept.id]
+    others = [(score, item) for score, item in others if score >= _LEAST]
     near = sorted(others, key=lambda pair: (-pair[0], pair[1].id))[:_NEIGHBOURS]
     body = named(view.store, Document.parse(view.store.read(concept.path) or b"").body)
     days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
@@ -268,7 +268,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
             for line in _LINE.finditer(body)
         ],
         "chart": over_time("Exchanges over time", "exchanges", days, min(days), max(days)) if days else None,
-        "neighbours": [{**_value(one), "affinity": round(score, 2)} for score, one in near],
+        "neighbours": [{**_value(item), "affinity": round(score, 2)} for score, item in near],
     }
 
 
@@ -329,13 +329,13 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     }
 
 
-def life(store: Store, known: Fact, found: list[CommitRecord]) -> list[dict[str, Any]]:
+def life(store: Store, known: Fact, commits: list[CommitRecord]) -> list[dict[str, Any]]:
     """Return the steps of a fact's life, the oldest first, given the commits of its file, the newest first."""
     with store.repository.reading() as objects:
-        data = list(objects.contents([f"{one.commit}:{known.path}" for one in found[:_STEPS]]))
+        data = list(objects.contents([f"{commit.commit}:{known.path}" for commit in commits[:_STEPS]]))
     steps: list[dict[str, Any]] = []
     before: Fact | None = None
-    for record, content in zip(found[:_STEPS][::-1], data[::-1], strict=True):
+    for record, content in zip(commits[:_STEPS][::-1], data[::-1], strict=True):
         now = parse_fact(content, known.path) if content else None
         if now is None and before is None:
             continue

@@ -49,7 +49,7 @@ def show_sessions(view: View) -> dict[str, Any]:
         "host": host,
         "q": view.word("q"),
         "hosts": sorted({summary.host for summary in all_of_them if summary.host}),
-        "sessions": [_value(view, one) for one in page],
+        "sessions": [_value(view, session) for session in page],
     }
 
 
@@ -60,10 +60,10 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     text, gone = session_text(store, found)
     document = Document.parse(text.encode("utf-8", "replace"))
     entries = list(find_entries(document.body))
-    place = {one.entry.id: place for place, one in enumerate(entries)}
+    place = {part.entry.id: place for place, part in enumerate(entries)}
     first = place.get(view.word("after"), -1) + 1 or place.get(view.word("at"), 0) // _EXCHANGES * _EXCHANGES
     last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
-    answers = _answers(view, (one.entry for one in entries[first:last]))
+    answers = _answers(view, (place.entry for place in entries[first:last]))
     exchanges: list[dict[str, Any]] = []
     for entry in entries[first:last]:
         exchange = parse(entry.entry)
@@ -82,7 +82,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
             }
         )
     statuses = view.statuses
-    kept = view.kept.get_or_make(
+    page = view.kept.get_or_make(
         "transcripts", transcripts.tips(store), lambda: {session.session for session in transcripts.sessions(store)}
     )
     return {
@@ -90,7 +90,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "exchanges": exchanges,
         "gone": gone,
         "by": str(document.get("by") or ""),
-        "transcript": file_name(found.id) in kept,
+        "transcript": file_name(found.id) in page,
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         "of": view.word("of"),
         "left": _code_left(view, view.word("of")),
@@ -112,19 +112,19 @@ def show_why(view: View) -> dict[str, Any]:
     if not where:
         return value
     try:
-        found = reasons(view.store, why_place(view.store, code, where, blaming_place(code, where)))
+        why = reasons(view.store, why_place(view.store, code, where, blaming_place(code, where)))
     except GitmemError as error:
         return {**value, "trouble": error.sentences}
-    return {**value, "reasons": [_reason(reason) for reason in found[:LENGTH]], "more": max(len(found) - LENGTH, 0)}
+    return {**value, "reasons": [_reason(reason) for reason in why[:LENGTH]], "more": max(len(why) - LENGTH, 0)}
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
     """Return lines of one origin; `session` is the id of the session's page."""
     why, exchange = reason.why, reason.why.exchange
-    numbers = [one.line.now for one in reason.whys]
+    numbers = [why.line.now for why in reason.whys]
     return {
         "place": f"{why.file}:{min(numbers)}" + (f"-{max(numbers)}" if len(numbers) > 1 else ""),
-        "lines": [one.line.text for one in reason.whys][:_MOST_CODE],
+        "lines": [why.line.text for why in reason.whys][:_MOST_CODE],
         "ground": why.ground.value,
         "certain": why.certain,
         **fields(why.line, "commit subject author"),
@@ -142,13 +142,13 @@ def _code_left(view: View, exchange: str) -> list[dict[str, Any]]:
     """Return what is left of the code of an exchange, a value a file."""
     code = view.store.code()
     found = code_left(view.store, code, [exchange]) if code and exchange else []
-    return [fields(one, "path file written left commits") for one in found]
+    return [fields(line, "path file written left commits") for line in found]
 
 
 def show_transcript(view: View, identifier: str) -> dict[str, Any]:
     """Return what was said in a session, word by word, with the calls of tools, if its transcript is kept."""
-    found = _session(view, identifier)
-    lines = transcripts.read(view.store, found.id)
+    session = _session(view, identifier)
+    lines = transcripts.read(view.store, session.id)
     if lines is None:
         raise NotFoundError("The transcript of this session is not kept.", "'transcripts.enabled' keeps later ones.")
     first = int(view.word("after")) if view.word("after").isdecimal() else 0
@@ -156,12 +156,12 @@ def show_transcript(view: View, identifier: str) -> dict[str, Any]:
     said = []
     for line in lines[first:last]:
         value = json.loads(line)
-        given = value.get("input")
-        text = str(value.get("text") or (json.dumps(given, ensure_ascii=False, indent=1) if given else ""))
+        asked = value.get("input")
+        text = str(value.get("text") or (json.dumps(asked, ensure_ascii=False, indent=1) if asked else ""))
         said.append(
             {"at": value.get("at"), "role": str(value.get("role", "")), "tool": value.get("tool"), "text": text}
         )
-    return {**_value(view, found), "lines": said, "total": len(lines), "next": last if last < len(lines) else None}
+    return {**_value(view, session), "lines": said, "total": len(lines), "next": last if last < len(lines) else None}
 
 
 def _session(view: View, identifier: str) -> SessionSummary:
@@ -171,30 +171,30 @@ def _session(view: View, identifier: str) -> SessionSummary:
 
 def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
     """Return what the agent answered in each exchange, as the logs of its days have it, where they are kept."""
-    wanted = {one.id: one.time[:10] for one in entries}
-    found = {}
+    wanted = {entry.id: entry.time[:10] for entry in entries}
+    answers = {}
     for day in {*wanted.values()}:
         text = (view.store.read(daily_path(day)) or b"").decode("utf-8", "replace") if day.count("-") == 2 else ""  # noqa: PLR2004
         for entry in find_entries(named(view.store, text)):
             if entry.entry.id in wanted:
-                found[entry.entry.id] = entry.entry.text.partition("\n\n")[2]
-    return found
+                answers[entry.entry.id] = entry.entry.text.partition("\n\n")[2]
+    return answers
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
     """Return the texts that a session was shown, unasked or after a question, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
-    given = [one for one in read_notes(view.store.private).given if one.session == session]
-    titles = _titles(view.store, {name for one in given[-_MOST:] for name in one.ids} - facts.keys())
+    texts = [text for text in read_notes(view.store.private).given if text.session == session]
+    titles = _titles(view.store, {name for text in texts[-_MOST:] for name in text.ids} - facts.keys())
     told = [
         {
-            **fields(one, "at how tokens"),
-            "memories": [{"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in one.ids],
+            **fields(text, "at how tokens"),
+            "memories": [{"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in text.ids],
         }
-        for one in given[-_MOST:]
+        for text in texts[-_MOST:]
     ]
-    recalled = sum(one.tokens for one in given if one.how in _ASKED_FOR)
-    injected = sum(one.tokens for one in given) - recalled
+    recalled = sum(text.tokens for text in texts if text.how in _ASKED_FOR)
+    injected = sum(text.tokens for text in texts) - recalled
     return {"told": told, "tokens": {"injected": injected, "recalled": recalled}}
 
 
@@ -204,8 +204,8 @@ def _titles(store: Store, ids: set[str]) -> dict[str, str]:
         return {}
     errors = {id_in(header.path): header.path for header in pattern_headers(store)}
     tasks = {id_in(path): path for path in episode_paths(store)}
-    patterns = (read_pattern(store, errors[one]) for one in ids & errors.keys())
-    done = (read_episode(store, tasks[one]) for one in ids & tasks.keys())
+    patterns = (read_pattern(store, errors[key]) for key in ids & errors.keys())
+    done = (read_episode(store, tasks[key]) for key in ids & tasks.keys())
     return {pattern.id: pattern.title for pattern in patterns if pattern} | {
         episode.id: episode.task for episode in done if episode
     }
@@ -234,35 +234,35 @@ _MAX_DIFF = 24_000  # characters
 
 def show_timeline(view: View) -> dict[str, Any]:
     """Return a page of the commits, the newest first, starting behind the commit `after`."""
-    given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
+    filters = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
     day = None
     with contextlib.suppress(ValueError):
-        day = date.fromisoformat(given["day"]) if given["day"] else None
+        day = date.fromisoformat(filters["day"]) if filters["day"] else None
     made, today = view.days(), view.at_home(view.store.context.clock()).date()
     strip = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     # By the time of the memory: an import commits years at once.
-    fitting = [record for record in view.records() if record.parents and _fits(view, record, given, day)]
+    fitting = [record for record in view.records() if record.parents and _fits(view, record, filters, day)]
     fitting.sort(key=lambda record: record.date, reverse=True)
     first = next((place + 1 for place, record in enumerate(fitting) if record.commit == view.word("after")), 0)
-    found = fitting[first : first + LENGTH + 1]
+    page = fitting[first : first + LENGTH + 1]
     days: dict[str, list[dict[str, Any]]] = {}
-    for record in found[:LENGTH]:
+    for record in page[:LENGTH]:
         days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(view.store, record))
     return {
-        "filters": given,
+        "filters": filters,
         "days": [{"day": day, "commits": commits} for day, commits in days.items()],
-        "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
+        "next": page[LENGTH - 1].commit if len(page) > LENGTH else None,
         "strip": [{"day": day.isoformat(), "commits": made[day]} for day in strip],
         "known": view.kept.get_or_make("names", view.tip, lambda: _names(view)),
         "sessions": [fields(summary, "id about") for summary in known_sessions(view)[:_MOST_NAMES]],
     }
 
 
-def _fits(view: View, record: CommitRecord, given: Mapping[str, str], day: date | None) -> bool:
+def _fits(view: View, record: CommitRecord, filters: Mapping[str, str], day: date | None) -> bool:
     """Return whether a commit passes the filters; the first commit of every store, dated 1970, is no memory."""
-    if not (record.session or "").startswith(given["session"]):
+    if not (record.session or "").startswith(filters["session"]):
         return False
-    if any(given[name] not in ("", getattr(record, name)) for name in ("type", "host", "machine", "op")):
+    if any(filters[name] not in ("", getattr(record, name)) for name in ("type", "host", "machine", "op")):
         return False
     return day is None or view.at_home(record.date).date() == day
 
@@ -278,5 +278,8 @@ def show_commit(view: View, revision: str) -> dict[str, Any]:
 def _names(view: View) -> dict[str, list[str]]:
     """Return the hosts, machines and types of all commits, the most frequent first."""
     every, names = view.records(), ("host", "machine", "type")
-    found = {name: Counter(getattr(record, name) for record in every) for name in names}
-    return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}
+    counts_by_name = {name: Counter(getattr(record, name) for record in every) for name in names}
+    return {
+        name: [value for value, _ in counts.most_common(_MOST_NAMES) if value]
+        for name, counts in counts_by_name.items()
+    }

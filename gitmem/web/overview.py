@@ -61,16 +61,16 @@ def show_home(view: View) -> dict[str, Any]:
     pending = () if view.for_others else glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
         shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
-    shown = [one for one in shown if not (view.for_others and one.title in {TITLE, PRIVATE_TITLE})]
+    shown = [part for part in shown if not (view.for_others and part.title in {TITLE, PRIVATE_TITLE})]
     tokens = estimate_tokens(start_text(store, shown))
-    needs = [one for one in _needs(view) if one["count"]]
-    view.kept["waiting"] = (view.tip, sum(int(one["count"]) for one in needs))
+    needs = [need for need in _needs(view) if need["count"]]
+    view.kept["waiting"] = (view.tip, sum(int(need["count"]) for need in needs))
     return {
         "today": view.at_home(store.context.clock()).date().isoformat(),
         "tokens": tokens,
         "budget": store.config.session.budget_tokens,
-        "parts": [_part(view, one) for one in shown],
-        "frame": tokens - sum(one.tokens for one in shown),
+        "parts": [_part(view, part) for part in shown],
+        "frame": tokens - sum(part.tokens for part in shown),
         "learned": learned,
         "needs": needs,
         "recording": _recording(view),
@@ -89,7 +89,7 @@ def _learned(view: View) -> dict[str, Any]:
     recent = [record for record in view.records() if record.date >= since]
     saves = [record for record in recent if record.type in _EXPERIENCE and record.op == Op.SAVE]
     named = {record.session for record in recent if record.session}
-    worked = sessions(view.store, [one for one in view.records() if one.session in named]) if named else []
+    worked = sessions(view.store, [record for record in view.records() if record.session in named]) if named else []
     return {
         "total": len(new),
         "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
@@ -105,7 +105,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
     lines, facts = text.split("\n"), view.marks.facts
     beliefs: list[dict[str, Any]] = []
     if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
-        for fact, line in zip((facts[one] for one in shown.ids), lines, strict=True):
+        for fact, line in zip((facts[key] for key in shown.ids), lines, strict=True):
             said = {"text": line.removeprefix("- "), "blob": view.blob(fact.path)}
             beliefs.append({**fields(fact, "id kind pinned"), **said})
     value = fields(shown, "title tokens pieces of")
@@ -114,7 +114,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
 
 def waiting(view: View) -> int:
     """Return how many things need a user, as they were when the store was last changed."""
-    return view.kept.get_or_make("waiting", view.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
+    return view.kept.get_or_make("waiting", view.tip, lambda: sum(int(need["count"]) for need in _needs(view)))
 
 
 def _needs(view: View) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
     gone = sum(status.waits for status in odd)
     disputes = sum(len(status.disputes) for status in odd) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
-    found = (
+    needs = (
         (disputes, "pair", "of facts that contradict each other", "/review"),
         (len(others_changes(store)), "fact", "of yours that others changed", "/review"),
         (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
@@ -137,7 +137,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
         (len(spool.aside()) + len(hooks.aside()), "file", "that could not be read", "/sync"),
     )
     return [
-        {"what": f"{count(number, noun)} {rest}", "count": number, "href": href} for number, noun, rest, href in found
+        {"what": f"{count(number, noun)} {rest}", "count": number, "href": href} for number, noun, rest, href in needs
     ]
 
 
@@ -161,8 +161,8 @@ def _recording(view: View) -> dict[str, Any]:
 
 def _failed(view: View, most: int) -> list[dict[str, Any]]:
     """Return the newest failures of commands; a note on words that were not recorded is none."""
-    failures = (one for one in FailureLog(view.store.private).failures() if one.command != WORDS)
-    return [fields(one, "at command message") for one in [*failures][: -most - 1 : -1]]
+    failures = (failure for failure in FailureLog(view.store.private).failures() if failure.command != WORDS)
+    return [fields(failure, "at command message") for failure in [*failures][: -most - 1 : -1]]
 
 
 _LIMIT, _MOST = 20, 200
@@ -187,17 +187,19 @@ def show_search(view: View) -> dict[str, Any]:
     try:
         day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
         at = resolve(store, day) if day else None
-        found = answer(store, query, limit=many, at=at, deep=deep, history=history)
-        if not (found.hits or value["others"]):
+        answered = answer(store, query, limit=many, at=at, deep=deep, history=history)
+        if not (answered.hits or value["others"]):
             check_types(query)
-        ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
+        ended = (
+            answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if answered.left_out else []
+        )
     except (GitmemError, OverflowError) as error:
         return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
-    value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
+    value |= {"hits": [_hit(hit) for hit in answered.hits], "total": answered.total, "at": day or None}
     value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
-    others = {one for hit in value["hits"] for one in hit["others"]}
+    others = {key for hit in value["hits"] for key in hit["others"]}
     about = {fact.id: fact.description for fact in view.facts if fact.id in others} if others else {}
-    value["named"] = {one: {"text": text, "mark": view.marks.mark(one)} for one, text in about.items()}
+    value["named"] = {key: {"text": text, "mark": view.marks.mark(key)} for key, text in about.items()}
     return value
 
 
@@ -273,10 +275,10 @@ def show_stats(view: View) -> dict[str, Any]:
     today = store.context.clock().date()
     first = today - timedelta(weeks=_WEEKS - 1)
     learned = Counter(fact.created.astimezone().date() for fact in view.facts)
-    asked = {how: one for how, one in figures["retrieval"].items() if one["asked"]}
+    asked = {how: figure for how, figure in figures["retrieval"].items() if figure["asked"]}
     answers = {
-        "answered": [one["found"] for one in asked.values()],
-        "nothing known": [one["asked"] - one["found"] for one in asked.values()],
+        "answered": [figure["found"] for figure in asked.values()],
+        "nothing known": [figure["asked"] - figure["found"] for figure in asked.values()],
     }
     tokens = {name: list(figures["tokens"][name].values()) for name in _TOKENS}
     return {

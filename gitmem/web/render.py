@@ -94,10 +94,10 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
 
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
     """Return a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
-    given = {"u": str, "forms": False, "note": None, "menu": GROUPS, "here": template, "kinds": KINDS, "zone": ""}
-    given |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/", "shut": ""}
-    given |= {"this_machine": "", **around}
-    return _environment().get_template(f"{template}.html").render(page=page, **given)
+    values = {"u": str, "forms": False, "note": None, "menu": GROUPS, "here": template, "kinds": KINDS, "zone": ""}
+    values |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/", "shut": ""}
+    values |= {"this_machine": "", **around}
+    return _environment().get_template(f"{template}.html").render(page=page, **values)
 
 
 def to_json(page: Mapping[str, Any]) -> str:
@@ -159,11 +159,11 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
 
-    def name(found: re.Match[str]) -> str:
-        one = found[0]
+    def name(match: re.Match[str]) -> str:
+        one = match[0]
         if unicodedata.category(one) not in _HIDDEN and not re.match(f"[{_EMPTY}]", one):
             return one
-        around = text[max(found.start() - 2, 0) : found.start()] + text[found.end() : found.end() + 1]
+        around = text[max(match.start() - 2, 0) : match.start()] + text[match.end() : match.end() + 1]
         if one == _JOINER and any(unicodedata.category(near) == "So" for near in around):
             return one
         return "" if one == "\r" else f"⟨U+{ord(one):04X}⟩"
@@ -183,12 +183,12 @@ def _with_code(line: Markup) -> Markup:
 
 def marked_words(text: str, query: str) -> Markup:
     """Return a line as HTML, with the words of a query marked in all their forms."""
-    found = {word for word in _WORD.findall(query.casefold()) if word not in stop_words()}
-    if not found:
+    words = {word for word in _WORD.findall(query.casefold()) if word not in stop_words()}
+    if not words:
         return inline(text)
-    stems = sorted({literal_of(word, stem(hangul_stem(word))) or word for word in found}, key=len, reverse=True)
+    stems = sorted({literal_of(word, stem(hangul_stem(word))) or word for word in words}, key=len, reverse=True)
     pieces = re.split(rf"(?i)(?<![^\W\d_])((?:{'|'.join(map(re.escape, stems))})\w*)", visible(text.replace("**", "")))
-    marks = (Markup("<mark>{}</mark>").format(one) if at % 2 else one for at, one in enumerate(pieces))
+    marks = (Markup("<mark>{}</mark>").format(piece) if at % 2 else piece for at, piece in enumerate(pieces))
     return _with_code(Markup("").join(marks))
 
 
@@ -210,12 +210,12 @@ def export(store: Store, folder: str) -> int:
     """Write the pages of this store alone into a new or empty folder, for others; return how many."""
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
-    kept, written = PageCache(), 0
+    cache, written = PageCache(), 0
     for name in FILES:
         _write(folder, name, read_resource("templates", "web", name))
-    for path, asked in _addresses(store, kept):
+    for path, asked in _addresses(store, cache):
         try:
-            template, page = page_of(View(store, asked, kept, for_others=True), path)
+            template, page = page_of(View(store, asked, cache, for_others=True), path)
         except GitmemError:  # a file that is gone, or cannot be read
             continue
         name = _file(path, asked.get("after", ""))
@@ -226,7 +226,7 @@ def export(store: Store, folder: str) -> int:
     return written
 
 
-def _addresses(store: Store, kept: PageCache) -> Iterator[tuple[str, dict[str, str]]]:
+def _addresses(store: Store, cache: PageCache) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the path and query of each page; a long list goes on in further pages."""
     yield "", {}
     for name in MENU:
@@ -235,7 +235,7 @@ def _addresses(store: Store, kept: PageCache) -> Iterator[tuple[str, dict[str, s
         asked = {"show": "all"} if name == "facts" else {}
         while True:
             yield name, dict(asked)
-            page = page_of(View(store, asked, kept, for_others=True), name)[1]
+            page = page_of(View(store, asked, cache, for_others=True), name)[1]
             for item in page.get(name, ()) if name in _PAGE_OF else ():
                 if _SAFE.fullmatch(item["id"]):
                     yield f"{_PAGE_OF[name]}/{item['id']}", {WHOLE: "1"}

@@ -138,7 +138,7 @@ class View:
 
     def page_of(self, every: Sequence[Item]) -> tuple[Sequence[Item], dict[str, Any]]:
         """Return the items of a page, which starts after the one named by `after`, and {total, next} of the list."""
-        first = next((place + 1 for place, one in enumerate(every) if one.id == self.word("after")), 0)
+        first = next((place + 1 for place, item in enumerate(every) if item.id == self.word("after")), 0)
         page = every[first : first + LENGTH]
         return page, {"total": len(every), "next": page[-1].id if first + LENGTH < len(every) else None}
 
@@ -166,9 +166,11 @@ class View:
         if before != tip:
             newest = []
             with contextlib.suppress(GitmemError):  # the commit before is gone: a purge rewrote it
-                newest = [record(one) for one in self.store.repository.since(str(before), tip)] if known else []
-            in_line = newest and newest[-1].parents == (before,) and all(len(one.parents) == 1 for one in newest)
-            known = [*newest, *known] if in_line else [record(one) for one in log(self.store.repository.history, tip)]
+                newest = [record(commit) for commit in self.store.repository.since(str(before), tip)] if known else []
+            in_line = newest and newest[-1].parents == (before,) and all(len(commit.parents) == 1 for commit in newest)
+            known = (
+                [*newest, *known] if in_line else [record(commit) for commit in log(self.store.repository.history, tip)]
+            )
             self.kept["records"] = (tip, known)
         return known
 
@@ -223,10 +225,10 @@ class View:
 
 def in_zone(moment: datetime, zone: str) -> datetime:
     """Return a moment in a time zone by its name, in this machine's if the name is "" or unknown here."""
-    found: tzinfo | None = None
+    named: tzinfo | None = None
     with contextlib.suppress(ValueError, OSError, KeyError):  # Windows knows none without the package tzdata
-        found = ZoneInfo(zone) if zone else None
-    return moment.astimezone(found) if found else local(moment)
+        named = ZoneInfo(zone) if zone else None
+    return moment.astimezone(named) if named else local(moment)
 
 
 def moment(value: datetime | None) -> str | None:
