@@ -30,7 +30,7 @@ from gitmem.record.working_memory import apply_events, forget_working
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.heard import note_heard
 from gitmem.store.known_facts import fact_headers, known_facts
-from gitmem.store.layers import divert, was_paused
+from gitmem.store.layers import divert
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -298,8 +298,6 @@ class _Steps:
         from gitmem.store.learned import pattern_headers
         from gitmem.tell.outcome_counts import count_given, note_fixes
 
-        if self._store.has_layers and was_paused(self._store, session.name):
-            session = session._replace(transcript="")  # it tells what was not to be recorded
         keep_transcript(self._store, session.name, session.transcript)
         heard: list[Heard] = []
         turns = turns_of(read_records(session.transcript), session.name, session.host, heard)

@@ -159,6 +159,9 @@ case ${GITMEM_READONLY:-0}$e in
 *) exit 0 ;;
 esac
 
+# In a pause nothing is written: gitmem notes which session that was, and knows when the pause is over.
+[ "$d" ] && [ -e "$d/paused" ] && d= ask=1
+
 # The agent of this process is to be told its memory with the next prompt, or the next such event: gitmem answers it.
 case $e$h in UserPromptSubmit | *due) [ "$d" ] && [ -e "$d/tell-$PPID" ] && d= ask=1 ;; esac
 

@@ -9,8 +9,9 @@ from gitmem.document.ids import PURGED
 from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
-from gitmem.platform.machine import Context, datetime, is_running, timedelta
+from gitmem.platform.machine import datetime, is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
+from gitmem.store.layers import is_paused, pauses, was_paused
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import Store
 from gitmem.values import TypeVar, Value
@@ -49,14 +50,20 @@ class Pending(Value):
         return frozenset(session.name for session in self.sessions if session.over)
 
 
-def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
-    """Read the spool; `alive` returns whether the process with an id still runs."""
+def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
+    """Read the spool; `alive` returns whether the process with an id still runs.
+
+    What arrived in a pause is of no use, and neither is the transcript of a session that was paused: it has the words.
+    """
+    context, stopped = store.context, pauses(store)
 
     def event_of(file: Delivered) -> tuple[str, int, HookEvent | None, bool]:
         """Return a payload's name, its host's process, its event, None for no use, and whether it can be parsed."""
         try:
             label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
-            event = parse_payload(payload, file.at, label) if payload is not None else None
+            event = None
+            if payload is not None and not is_paused(stopped, file.at.timestamp()):
+                event = parse_payload(payload, file.at, label)
         except ValueError:
             return file.name, file.owner, None, False
         if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
@@ -64,7 +71,7 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         return file.name, file.owner, event._replace(source=file.name), True
 
     # The spool calls `event_of` again if another process removes payloads meanwhile, so it keeps nothing itself.
-    read = spool.read(event_of)
+    read = HookSpool(store.private).read(event_of)
     processes = {name: owner for name, owner, _, _ in read}
     events, now = tuple(event for _, _, event, _ in read if event), context.clock()
     sessions = []
@@ -74,7 +81,8 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         boundaries = [event for event in ours if event.kind in _BOUNDARIES]
         ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
         over = ended or now - last >= IDLE or (owner != 0 and not alive(owner))
-        transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
+        paths = () if was_paused(store, name) else (event.transcript for event in reversed(ours))
+        transcript = next(filter(None, paths), "")
         sources = tuple(event.source for event in boundaries)
         sessions.append(PendingSession(name, ours[-1].host, over, transcript, sources))
     transcripts = {session.name: session.transcript for session in sessions}
@@ -126,11 +134,6 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         return turn._replace(answer=answer, closed=True, interrupted=interrupted)
 
     return tuple(map(told, pending.turns))
-
-
-def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
-    """Return the content of the spool."""
-    return read_pending(HookSpool(store.private), store.context, alive)
 
 
 def boot_lines(store: Store) -> frozenset[str]:

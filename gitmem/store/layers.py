@@ -8,6 +8,7 @@ spool of the project's store; before one is committed, `divert` moves those of p
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from fnmatch import fnmatch
 
 from gitmem.document.ids import slug
@@ -85,6 +86,7 @@ def pause(store: Store, seconds: float | None) -> None:
     """Record nothing of sessions from now on, for some seconds or until `resume`."""
     now = store.context.clock().timestamp()
     write_json(_path(store, _PAUSES), {"v": [*pauses(store), [now, now + (seconds or _FOR_EVER)]]})
+    HookSpool(store.private).set_paused(paused=True)
 
 
 def resume(store: Store) -> bool:
@@ -92,6 +94,7 @@ def resume(store: Store) -> bool:
     now = store.context.clock().timestamp()
     before = pauses(store)
     write_json(_path(store, _PAUSES), {"v": [[begin, min(end, now)] for begin, end in before]})
+    HookSpool(store.private).set_paused(paused=False)
     return any(end > now for _, end in before)
 
 
@@ -119,9 +122,26 @@ def pauses(store: Store) -> list[list[float]]:
         return []
 
 
+def is_paused(spans: Sequence[Sequence[float]], at: float) -> bool:
+    """Return whether a moment, in seconds since 1970, lies in one of these `pauses`."""
+    return any(begin <= at <= end for begin, end in spans)
+
+
 def was_paused(store: Store, session: str) -> bool:
     """Return whether events of a session were dropped: then its transcript has text that must not be recorded."""
-    return os.path.exists(_path(store, f"paused-{_name(session)}"))
+    return store.has_layers and os.path.exists(_path(store, f"paused-{_name(session)}"))
+
+
+def drops(store: Store, session: str) -> bool:
+    """Return whether an event of a session is to be dropped now, and note of the session that it was.
+
+    The mark that has hooks/hook.sh ask goes when the time of the pause is over.
+    """
+    if not is_paused(pauses(store), store.context.clock().timestamp()):
+        HookSpool(store.private).set_paused(paused=False)
+        return False
+    set_mark(_path(store, f"paused-{_name(session)}"), on=True)
+    return True
 
 
 def divert(store: Store) -> Store | None:
@@ -134,7 +154,7 @@ def divert(store: Store) -> Store | None:
     folders = {session: folder for _, _, session, folder, _ in reversed(events) if folder}
     heard = set[str]()
     for name, at, session, _, host in events:
-        if any(begin <= at <= end for begin, end in stopped):
+        if is_paused(stopped, at):
             set_mark(_path(store, f"paused-{_name(session)}"), on=True)
             spool.remove([name])
         elif is_private(store, session, folders.get(session, "")):

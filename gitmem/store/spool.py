@@ -205,6 +205,7 @@ _NOT_LETTERS = r"[^A-Za-z]"
 _SESSION_START = ("SessionStart-", "SessionStart.")
 _TELL = "tell-"  # begins the name of a mark: the host of this process is shown its memory with the next prompt
 _OFF = "off-"  # begins the name of a mark: this event is not answered
+_PAUSED = "paused"  # name of the mark of a pause
 _FIRST_HOST = "claude"  # whose name the files leave out
 _MAX_RETRIES = 20  # of a listing that another process changes
 _REMOVED = "removed-"
@@ -261,6 +262,14 @@ class HookSpool(Spool):
     def set_silent(self, event: str, *, silent: bool) -> None:
         """Note whether this event is delivered only, and not answered (hooks/hook.sh)."""
         self._set_mark(f"{_OFF}{event}", on=silent)
+
+    def set_paused(self, *, paused: bool) -> None:
+        """Note whether hooks/hook.sh writes no event, but leaves each to gitmem, which knows until when."""
+        self._set_mark(_PAUSED, on=paused)
+
+    def is_paused(self) -> bool:
+        """Return whether a pause was begun, which may be over by now."""
+        return os.path.exists(os.path.join(self.folder, _PAUSED))
 
     def _set_mark(self, name: str, *, on: bool) -> None:
         mark = os.path.join(self.folder, name)

@@ -497,6 +497,18 @@ def test_hooks_can_be_switched_off_or_made_to_answer_and_keep_nothing(host, proj
     assert len(host.called()) == (event in {"SessionStart", "UserPromptSubmit", "PostToolUseFailure"})
 
 
+def test_in_a_pause_the_script_writes_nothing_and_gitmem_gets_the_event_whole(host, project, spool):
+    host.install_gitmem()
+    (spool / "paused").touch()
+    for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"):
+        host.run(project, event)
+    assert [call.rpartition("|")[2] for call in host.called()] == [PAYLOAD.decode()] * 4
+    (spool / "paused").unlink()
+    assert delivered(spool) == []
+    host.run(project)
+    assert delivered(spool) == [PAYLOAD]
+
+
 def _waited(host: ShellHost, number: int, seconds: float = 5.0) -> list[str]:
     import time
 

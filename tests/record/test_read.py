@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from gitmem.background import process_spool
-from gitmem.record.read import Pending, look, read_pending, with_last_answers
+from gitmem.record.read import Pending, look, with_last_answers
 from gitmem.store.spool import HookSpool
 from tests.agent import Recorder
 from tests.started import session_start
@@ -64,7 +64,7 @@ def recorder_end(recorder: Recorder) -> datetime:
     return datetime.fromtimestamp(recorder.payloads[-1][0], UTC)
 
 
-def test_what_another_process_drains_meanwhile_is_read_as_gone(recorder, world) -> None:
+def test_what_another_process_drains_meanwhile_is_read_as_gone(recorder, world, monkeypatch) -> None:
     class Drained(HookSpool):
         """A spool whose payloads are removed once they are read for the first time."""
 
@@ -80,5 +80,6 @@ def test_what_another_process_drains_meanwhile_is_read_as_gone(recorder, world) 
     spool = Drained(world.store.private)
     spool.accept("SubagentStop", 0, b'{"hook_event_name": "SubagentStop", "session_id": "s-rec"}')
     spool.accept("Stop", 0, b"{}")
-    pending = read_pending(spool, world.store.context, lambda _: False)
+    monkeypatch.setattr("gitmem.record.read.HookSpool", lambda _: spool)
+    pending = look(world.store, lambda _: False)
     assert pending == Pending((), (), (), (), ())

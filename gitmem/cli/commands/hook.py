@@ -134,14 +134,21 @@ def _take(app: App, call: Call) -> None:
     if name == _BEFORE:
         _answer_call(app, root, payload, read, caller(payload, call.host))
         return
-    recorded = not app.read_only and (bool(call.delivered) or _accept(app, spool, call.host, name, owner, data))
-    _respond(app, call, root, spool, TakenEvent(owner, data, payload, read, started, recorded))
+    event = TakenEvent(owner, data, payload, read, started)
+    recorded = not app.read_only and (bool(call.delivered) or _accept(app, call.host, root, spool, event))
+    _respond(app, call, root, spool, event._replace(recorded=recorded))
 
 
-def _accept(app: App, spool: HookSpool, host: str, name: str, owner: int, data: bytes) -> bool:  # noqa: PLR0917
-    """Put a payload into the spool; return whether that worked. What memory holds can be shown in any case."""
+def _accept(app: App, host: str, root: str, spool: HookSpool, event: TakenEvent) -> bool:
+    """Put a payload into the spool, unless in a pause; return whether that worked. Memory can be shown in any case."""
+    name = text_of(event.read, "hook_event_name")
     try:
-        spool.accept(name, owner, data, host)
+        if spool.is_paused():
+            from gitmem.store.layers import drops
+
+            if drops(_open(app, root), text_of(event.read, "session_id")):
+                return True
+        spool.accept(name, event.owner, event.data, host)
     except OSError as error:  # a full or read-only disk
         _log(app, f"{name} was not recorded: {error}")
         return False

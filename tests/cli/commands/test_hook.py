@@ -19,10 +19,11 @@ from gitmem.model.exchange import split_fields
 from gitmem.platform.machine import Context, now
 from gitmem.record import read as session_read
 from gitmem.store.findings import FailureLog
+from gitmem.store.layers import pause
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
-from tests.agent import Agent, hooks_end_no_process
+from tests.agent import Agent, Recorder, hooks_end_no_process
 from tests.command_line import Runner
 from tests.copies import accept
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of, transcript_of
@@ -361,6 +362,40 @@ def test_a_prompt_that_asks_not_to_be_recorded_is_answered_with_what_keeps_it_ou
     assert said(f"Say it again: {prompt}") == ""
     host.here("pause", "1h")
     assert said(f"{prompt} again") == ""
+
+
+def test_nothing_said_in_a_pause_is_written_or_shown(host, tmp_path, monkeypatch):
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # nothing tidies up behind a hook
+    host.event("UserPromptSubmit", "p-0", prompt="Count the stripes")
+    host.here("pause")
+    transcript = tmp_path / "s-1.jsonl"
+    recorder = Recorder(transcript, "s-1")
+    recorder.turn(1, "Count the zebra of the day", "There is one zebra.")
+    recorder.write()
+    host.event("Stop", "p-0", last_assistant_message="One zebra.", transcript_path=str(transcript))
+    host.turn("p-1", "Count the zebra of the day", "There is one zebra.")
+    host.event("SessionEnd", reason="other", transcript_path=str(transcript))
+    shown = [host.event("SessionStart", session_id="s-2"), *map(host.here, ("status", "doctor", "start"))]
+    files = [path.read_bytes() for path in host.store.rglob("*") if path.is_file()]
+    assert "zebra" not in "".join(shown)
+    assert not any(b"zebra" in data for data in files)
+    host.here("resume")
+    host.turn("p-2", "Count the stripes of the okapi", "There are nine.")
+    assert "okapi" in host.event("SessionStart", session_id="s-3")
+    host.event("SessionEnd", reason="other", transcript_path=str(transcript))
+    host.drain()
+    assert "zebra" not in host.here("export")
+    assert "okapi" in host.memory()
+
+
+def test_the_first_event_behind_a_pause_is_recorded_and_its_mark_goes(host):
+    pause(Store(str(host.store), host.world.store.context), 0.001)
+    mark = Path(host.spool.folder) / "paused"
+    assert mark.exists()
+    time.sleep(0.01)
+    host.event("UserPromptSubmit", "p-1", prompt="Count the stripes")
+    assert len(host.spool.names()) == 1
+    assert not mark.exists()
 
 
 def answer_to(host: Host, *args: str, data: bytes = b"") -> dict[str, str]:
