@@ -1,7 +1,8 @@
 """Confirm, retire, reword and supersede facts as a user says; compare facts that no session here taught.
 
 `gitmem.record.fact_book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted,
-are compared once, in the background, on each machine. A pair of which a user said that both hold is left alone.
+are compared once, in the background, on each machine. A pair is left alone if a user said that both hold, or a model's
+judgement compared them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
 from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.git.log import log
+from gitmem.git.log import Commit, log
 from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
@@ -147,7 +149,7 @@ def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
     """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
     weighed = _weighed(store)
     is_current = any(known.id == fact.id for known in weighed)
-    return [rival for rival in rivals_of(fact, weighed) if not _both_hold(store, fact, rival)] if is_current else []
+    return [rival for rival in rivals_of(fact, weighed) if not _is_settled(store, fact, rival)] if is_current else []
 
 
 def check_length(text: str) -> None:
@@ -356,17 +358,28 @@ def _weighed(store: Store) -> list[Fact]:
     )
 
 
-def _both_hold(store: Store, first: Fact, second: Fact) -> bool:
-    """Return whether a user said that two facts both hold."""
-    decided = log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: first.id})
+def _is_settled(store: Store, first: Fact, second: Fact) -> bool:
+    """Return whether a user said that two facts both hold, or a model's judgement compared them in these words.
+
+    The commit of a judgement compared its facts with all that its tree has, on whatever machine it was made.
+    """
+
+    def is_in(commit: Commit, fact: Fact) -> bool:
+        data = store.repository.read(commit.oid, fact.path)
+        stood = parse_fact(data, fact.path) if data is not None else None
+        return stood is not None and stood.description == fact.description
+
+    commits = [log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: fact.id}) for fact in (first, second)]
     return any(
-        commit.subject.startswith(BOTH_HOLD) and second.id in commit.values(Trailer.FACT.value) for commit in decided
+        (commit.subject.startswith(BOTH_HOLD) and {first.id, second.id} <= {*commit.values(Trailer.FACT.value)})
+        or (commit.value(Trailer.MODEL) and is_in(commit, first) and is_in(commit, second))
+        for commit in chain.from_iterable(commits)
     )
 
 
 def _mark_for_review(store: Store, first: Fact, second: Fact) -> None:
-    """Mark two facts for review, unless they are or a user said that both hold."""
-    if second.id in first.review or first.id in second.review or _both_hold(store, first, second):
+    """Mark two facts for review, unless they are, or a user or a model settled that both hold."""
+    if second.id in first.review or first.id in second.review or _is_settled(store, first, second):
         return
     subject = f"Contradiction: {max(first, second, key=lambda fact: fact.when).description}"
     change_facts(store, [first, second], lambda linked: dispute(linked, first.id, second.id), subject)

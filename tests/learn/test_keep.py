@@ -15,6 +15,7 @@ from gitmem.model.fact import FactKind
 from gitmem.model.similarity import rivals_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
+from gitmem.record.fact_edits import compare_new_facts, edit, find_fact
 from gitmem.store.known_facts import known_facts
 
 BENCH = Path(__file__).parents[2] / "bench" / "judgement.py"
@@ -94,3 +95,24 @@ def test_claims_of_one_answer_do_not_contradict_each_other(world):
     facts = in_force(known_facts(world.store))
     assert [fact.review for fact in facts] == [(), ()]
     assert rivals_of(facts[0], facts)
+
+
+def test_facts_that_a_model_saw_side_by_side_are_not_compared_by_their_words_later(world):
+    """The background work of the next session compares facts by words; a reworded one is compared anew."""
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    turn = Turn("s", "claude-code", "p", at, at, prompt="Words", answer="Done.")
+    old, new = "Gauges of the river model report in metres.", "Buoys of the river model report in metres."
+
+    def judge(text: str, known: KnownMemory) -> None:
+        judged = Judged((Claim(FactKind.RULE, text, "", 1, USER),))
+        keep(world.store, JudgedSession("s", turn.host, (turn,), "model"), judged, known)
+
+    judge(old, KnownMemory())
+    judge(new, KnownMemory(tuple(known_facts(world.store))))
+    before = world.store.tip
+    compare_new_facts(world.store)
+    assert world.store.tip == before
+    gauges = find_fact(world.store, old)
+    edit(world.store, gauges, "Floats of the river model report in metres.")
+    reviews = {fact.description: fact.review for fact in in_force(known_facts(world.store))}
+    assert reviews[new] == (gauges.id,)
