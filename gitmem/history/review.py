@@ -25,6 +25,7 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.difference import merge_lines
 from gitmem.values import Value
 
+BOTH_FACTS = "Take 'ours' or 'theirs'; to keep what the other says, too: gitmem facts add TEXT."
 _FIELD = b"\nreview:"
 _BESIDE = ".other-"
 _FACT = re.compile(r"[a-z][0-9a-z]{10}")
@@ -145,6 +146,8 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
             f"{path} is a fact that contradicts {', '.join(facts)}.",
             "'gitmem review' lists such pairs by number; '--take newer', 'older' or 'both' decides one.",
         )
+    if take is Take.BOTH and is_fact_path(path):
+        raise GitmemError(f"{path} is one fact, which says one thing.", BOTH_FACTS)
     sides = sides_of(store, path) if take in {Take.OURS, Take.THEIRS} else None
     message = op_message(Op.REVIEW, f"Review {path}: {take.value}", (Trailer.TOOK, take.value))
 

@@ -15,7 +15,7 @@ from functools import partial
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts
 from gitmem.document.entry import clean_text, is_purged
-from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, slug
+from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, is_fact_id, slug
 from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.platform.machine import UTC, datetime
@@ -127,6 +127,11 @@ class Fact(Value):
     def binds(self) -> bool:
         """Return whether sessions are shown the fact as valid."""
         return self.status in BINDING
+
+    @property
+    def has_two_versions(self) -> bool:
+        """Return whether a merge left two texts in its file: `review` names their section, not a fact alone."""
+        return not all(map(is_fact_id, self.review))
 
     @property
     def is_reworded(self) -> bool:

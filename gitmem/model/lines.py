@@ -18,6 +18,7 @@ from gitmem.model.validity import FactPlace, Standing, Status, what_holds
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
+TWO_VERSIONS = "one of two versions, see `gitmem review`"
 _WORD = r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}"  # compiling it takes 2 ms
 _LABEL = re.compile(r"^\w{1,20}: +")  # of a line of an exchange
 SHORTEST = 12  # characters of a statement that is known by its words alone
@@ -126,6 +127,7 @@ class Marks(Value):
         if status is None:
             return ""
         words = [str(status.place)] if status.place else []
+        words += [TWO_VERSIONS] * (status.holds and self.facts[identifier].has_two_versions)
         rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
         newer = [rival for rival in rivals if _is_newer(rival, self.facts[identifier])]
         if newer or (status.disputes and not rivals):  # until it is decided, the newest counts

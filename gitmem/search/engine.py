@@ -38,6 +38,8 @@ def marked(hit: Hit, marks: Marks) -> Hit:
         return hit._replace(status="reworded", others=(fact.id,))
     if status.place and status.holds:
         return hit._replace(status=status.place.ground.value, others=status.disputes)
+    if status.holds and fact.has_two_versions:
+        return hit._replace(status="one of two versions", others=status.disputes)
     if status.holds and not status.disputes:
         return hit
     return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
-from gitmem.document.ids import is_fact_id, is_id, tail_of
+from gitmem.document.ids import is_id, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import OthersChange, place_marks
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
-from gitmem.model.lines import Marks, marks_of, normalized
+from gitmem.model.lines import TWO_VERSIONS, Marks, marks_of, normalized
 from gitmem.model.similarity import winner_over
 from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import Header, Late, choose_headers, fact_headers, fact_of, facts_of, never
@@ -103,8 +103,7 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
-    # A merge left two texts in the file, under a heading or "(top)"; the ids of facts are those of a contradiction.
-    about += "" if all(map(is_fact_id, fact.review)) else "; one of two versions, see `gitmem review`"
+    about += f"; {TWO_VERSIONS}" * fact.has_two_versions
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"

@@ -48,8 +48,7 @@ def test_the_lines_of_a_version_that_were_deleted_since_are_not_taken(pair: tupl
 
 @pytest.mark.long
 @pytest.mark.few(1)
-@pytest.mark.parametrize("take, told", [("theirs", "Use poetry."), ("both", "Use poetry. Use uv always.")])
-def test_a_fact_is_told_by_the_words_that_stay(machine: Callable[[str], Machine], take: str, told: str):
+def test_a_fact_is_told_by_the_words_that_stay_and_says_one_thing(machine: Callable[[str], Machine]):
     first, second = machine("laptop"), machine("desktop")
     first.save("Use uv.", MemoryType.DECISION)
     first.sync()
@@ -60,8 +59,10 @@ def test_a_fact_is_told_by_the_words_that_stay(machine: Callable[[str], Machine]
         one.write(path, f"{head}{mark}{words}\n")
         one.sync()
     first.sync()
-    resolve_review(first.store, path, Take(take))
-    assert f"description: {told}\n" in first.read(path)
+    with pytest.raises(GitmemError, match="says one thing"):
+        resolve_review(first.store, path, Take.BOTH)
+    resolve_review(first.store, path, Take.THEIRS)
+    assert "description: Use poetry.\n" in first.read(path)
 
 
 def test_what_holds_no_two_versions_is_not_reviewed(pair: tuple[Machine, Machine]):

@@ -16,9 +16,9 @@ from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.marks import OthersChange, place_marks
-from gitmem.history.review import Take, ToReview, documents_to_review, original, resolve_review, sides_of
+from gitmem.history.review import BOTH_FACTS, Take, ToReview, documents_to_review, original, resolve_review, sides_of
 from gitmem.merge.documents import is_beside
-from gitmem.model.fact import Fact
+from gitmem.model.fact import Fact, is_fact_path
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.record.fact_edits import Holds, Pair, confirm, forbid, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
@@ -76,14 +76,17 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
         text = f"Took {take} in {path} (commit {commit[:10]}).{_undo(commit)}"
         return {"path": path, "take": take, "commit": commit}, text
 
-    line, takes = f"{path}  {where}{who}", ("ours", "theirs", "both", "edit")
+    is_fact = is_fact_path(path)
+    line, takes = f"{path}  {where}{who}", ("ours", "theirs", *["both"] * (not is_fact), "edit")
 
     def show() -> _Answer:
         differences = _differences(store, path, value["merge"])
         to_decide = f"To decide: gitmem review {shlex.quote(path)} --take {'|'.join(takes)}"
-        return value | {"diff": "\n".join(differences)}, "\n".join([line, *differences, to_decide])
+        lines = [line, *differences, to_decide, *[BOTH_FACTS] * is_fact]
+        return value | {"diff": "\n".join(differences)}, "\n".join(lines)
 
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
+    choices = BOTH_FACTS if is_fact else choices
     names = (path, original(path)) if is_beside(path) else (path,)
     return ReviewItem(names, value, line, choices, decide, takes, show)
 
