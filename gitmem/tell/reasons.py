@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.model.fact import Fact
+from gitmem.model.similarity import words_of
 from gitmem.model.validity import what_holds
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -18,6 +20,8 @@ from gitmem.values import Value
 
 _TEXT = 400  # characters of a request, an answer or a fact
 _SHORT = 10  # digits of a commit
+_SAME_TURN = "same turn"  # what a fact is that was said with the request, of something else
+_PARTS_OF_NAME = re.compile(r"_|(?<=[a-z])(?=[A-Z])")  # between the words of `total_price` and `totalPrice`
 _LINE = 160  # characters of a line of code
 
 
@@ -61,11 +65,15 @@ def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
             groups[-1] = (*groups[-1], last._replace(line=why.line) if is_blank else why)
         else:
             groups.append((why,))
-    return groups
+    # A short line is nobody's by itself; beside one that the same exchange surely wrote for the same commit, it is its.
+    return [
+        tuple(why._replace(certain=True) for why in group) if any(why.certain for why in group) else group
+        for group in groups
+    ]
 
 
-def _origin(why: Why) -> tuple[str, str, str, bool]:
-    return why.ground.value, why.exchange.id if why.exchange else "", why.line.commit, why.certain
+def _origin(why: Why) -> tuple[str, str, str]:
+    return why.ground.value, why.exchange.id if why.exchange else "", why.line.commit
 
 
 def as_text(store: Store, found: Iterable[Reason]) -> str:
@@ -98,7 +106,9 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
         lines.append(f"  answered  {one_line(shorten(marked(store, fields.answer), _TEXT), _TEXT)}")
     if fields.outcome:
         lines.append(f"  outcome   {one_line(fields.outcome, _TEXT)}")
-    lines += [f"  {fact.kind.value:<9} {_fact(fact, ended=fact.id in reason.ended)}" for fact in reason.facts]
+    for fact in reason.facts:
+        what = fact.kind.value if speaks_of(fact, reason.whys) else _SAME_TURN
+        lines.append(f"  {what:<9} {_fact(fact, ended=fact.id in reason.ended)}")
     if why.ground is Ground.FILE:
         lines.append(
             "  perhaps   no edit of this line is recorded; this is the newest exchange before it that names the file"
@@ -106,11 +116,18 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     elif why.ground is Ground.PART:
         lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
     elif not why.certain:
-        lines.append("  perhaps   the line is short or stood in another file: somebody else may have written it, too")
+        lines.append("  perhaps   the line is short, or the edit was of another file: somebody else may have written it")
     if why.others:
         earlier = count(why.others, "earlier exchange")
         lines.append(f"  also      {earlier} wrote the same line; this is the last before the commit")
     return lines
+
+
+def speaks_of(fact: Fact, whys: Sequence[Why]) -> bool:
+    """Return whether a fact shares a word with lines or with the path of their file, or names the file."""
+    texts = (part for why in whys for part in (why.file, why.line.text))
+    words = {word for text in texts for word in words_of(_PARTS_OF_NAME.sub(" ", text))}
+    return any(why.file in fact.files for why in whys) or not words.isdisjoint(words_of(fact.text or fact.description))
 
 
 def _fact(fact: Fact, *, ended: bool) -> str:
@@ -178,6 +195,7 @@ def as_value(store: Store, reason: Reason) -> dict[str, object]:
                 "kind": fact.kind.value,
                 "text": fact.description or fact.text,
                 "in_force": fact.id not in reason.ended,
+                "same_turn": not speaks_of(fact, reason.whys),
             }
             for fact in reason.facts
         ],

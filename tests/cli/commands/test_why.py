@@ -234,6 +234,22 @@ def test_a_decision_that_cites_the_exchange_is_told_and_whether_it_is_in_force(c
     assert coder.why("src/cart.py:5")[0]["facts"][0]["in_force"] is False
 
 
+def test_a_decision_of_the_same_turn_about_something_else_is_called_so_and_lines_of_one_answer_are_one_block(coder):
+    coder.file("pyproject.toml").write_text("\n")
+    coder.commit("Begin")
+    text = '[project]\nname = "tides"\nversion = "0.1.0"\nrequires-python = ">=3.11"\n'
+    said = "Decision: heights are in metres. Rule: the project needs Python 3.11. Start it"
+    coder.claude(said, "pyproject.toml", text)
+    coder.commit("Add the project")
+    told = coder.world.run("why", "pyproject.toml").out
+    assert told.startswith("pyproject.toml:1-4  [project]\n")
+    assert told.count("  asked ") == 1
+    assert re.search(r"(?m)^  same turn Heights are in metres\. \^", told)
+    assert re.search(r"(?m)^  rule      The project needs Python 3\.11\. \^", told)
+    facts = coder.why("pyproject.toml")[0]["facts"]
+    assert {fact["kind"]: fact["same_turn"] for fact in facts} == {"decision": True, "rule": False}
+
+
 def test_a_file_that_was_never_committed_leads_to_the_request_that_wrote_it(coder):
     coder.file("src/old.py").write_text("value = 1\n")
     coder.commit("Begin")
@@ -260,7 +276,7 @@ def test_an_empty_answer_says_what_was_looked_at(coder):
     assert "no line that a session wrote has been recorded yet" in coder.world.run("why", "src/old.py:1").out
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.append("src/old.py", "typed_now_by_hand = compute_everything(again=True)\n")
-    assert "when a line of a session was first recorded" in coder.world.run("why", "src/old.py:1").out
+    assert "this memory knows lines of code since" in coder.world.run("why", "src/old.py:1").out
     assert "it is not committed" in coder.world.run("why", "src/old.py:2").out
     later = coder.commit("By hand")
     assert f"by hand or by a program, in commit {later[:10]}" in coder.world.run("why", "src/old.py:2").out
