@@ -33,8 +33,10 @@ _LABELS = {
     "knowledge": FactKind.CORE_LOGIC,
 }  # kinds of phrases that are no part of the statement
 _LASTING = ("lasts", "opens", "forbids")  # kinds of phrases that make a rule of an order
-# How an order ends behind them, in a language that marks it there.
-_ENDS = {"lasts": ("ending", "forbidding", "plain"), "opens": ("ending", "forbidding"), "forbids": ("forbidding",)}
+# Korean particles: who acts, what is done ("입력값을 검증해"), a topic and how ("변수명은 snake_case로 해").
+_ACTS, _DONE, _TOPIC, _HOW = (
+    re.compile(rf"\S{one}\s") for one in ("(?<![같없많깊높])[이가]", "[을를]", "(?<![때에서로])[은는]", "[로에게]")
+)
 _NOTHING = "(?!)"  # pattern of a kind without rows
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
@@ -54,7 +56,8 @@ _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatD
 # A line from which on a message is not the user's own: a heading, a diff, what a program or a chat wrote, the head of a
 # mail. What `own_statements` takes for printed is gone by then.
 _FOREIGN = re.compile(
-    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-(?:\S|  \S)|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
+    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-(?:(?!-[a-z-]+[은는을를]\s)\S|  \S)"
+    r"|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
     r"|\[?[0-9]{1,2}:[0-9]{2}|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}"
     r"|@?[A-Z][a-z]{1,20}: )"
 )
@@ -239,19 +242,26 @@ def _stated(clause: str) -> Statement | None:
 
 
 def _orders(name: str, clause: str, cue: re.Match[str], language: str) -> bool:
-    """Return whether a clause with "from now on" or "always" is an order.
-
-    A language that marks orders at the end of a sentence has rows of such ends; in others what stands behind the phrase
-    must not tell of something.
-    """
+    """Return whether a clause is an order: by its end where a language marks it there, else if nothing tells."""
     ends = phrases("ending", language)
     if ends.pattern != _NOTHING:
         head, _, reason = clause.rpartition(", ")
         order = head if head and _is_reason(reason) else clause
-        return any(phrases(kind, language).search(order) for kind in _ENDS[name])
+        if name == "forbids" or phrases("forbidding", language).search(order):
+            return phrases("forbidding", language).search(order) is not None
+        is_plain = phrases("plain", language).search(order) is not None
+        return ends.search(order) is not None or (is_plain and _is_asked(order, language))
     report, rest = phrases("report", language), clause[: cue.start()] + clause[cue.end() :]
     is_told = name == "opens" and report.pattern != _NOTHING and _TELLS.match(rest)
     return not (is_told or report.search(rest.lstrip(" ,")))
+
+
+def _is_asked(clause: str, language: str) -> bool:
+    """Return whether a clause whose end may tell or order names what is to be done and nobody who does it."""
+    if _ACTS.search(clause) or phrases("report", language).search(clause):
+        return False
+    topic, done = _TOPIC.search(clause), _DONE.search(clause)
+    return not done and _HOW.search(clause, topic.end() - 1) is not None if topic else done is not None
 
 
 def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:

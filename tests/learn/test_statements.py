@@ -75,6 +75,14 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         "운영 DB는 절대 직접 고치면 안 돼",
         "앞으로 릴리스마다 태그를 붙여줘",
         "Great, from now on use ruff.",
+        "항상 입력값을 검증해.",
+        "항상 예외는 로그에 남겨줘.",
+        "앞으로 변수명은 snake_case로 해.",
+        "앞으로 대출 기간은 21일로 한다.",
+        "패키지는 항상 uv로 설치해. pip은 쓰지 말고.",
+        "절대 eval 금지.",
+        "--no-verify는 절대 쓰지 마",
+        "커밋 메시지는 항상 영어로 써",
     ],
 )
 def test_what_is_said_to_last_is_taken_however_it_is_written(said):
@@ -162,6 +170,44 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
     ],
 )
 def test_a_report_or_an_open_decision_is_no_rule(said):
+    assert statements_of(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "빌드가 항상 깨져",
+        "테스트는 항상 오래 걸려",
+        "항상 같은 에러를 내",
+        "항상 같은 자리에서 멈춰",
+        "로그인은 항상 두 번 실패해",
+        "항상 메모리가 부족해",
+        "서버는 항상 8080 포트를 써",
+        "앞으로 화면은 더 느려져",
+        "항상 500 에러를 반환해",
+        "이 함수는 항상 빈 값을 돌려줘",
+        "절대 안 끝나",
+        "절대 재현이 안 돼",
+        "앞으로 이 기능은 민지가 담당해",
+        "항상 첫 요청은 시간을 초과해",
+        "항상 로그를 남기고 죽어",
+        "그 라이브러리는 항상 경고를 출력해",
+        "항상 배포하면 알림이 와",
+        "절대 통과를 못 해",
+        "항상 인코딩 문제로 실패해",
+        "로그인은 항상 타임아웃으로 실패해",
+        "항상 서버가 먼저 연결을 끊어",
+        "앞으로는 워커가 큐를 기록해",
+        "앞으로 두 달은 민지가 휴가를 써",
+        "항상 널 포인터를 참조해",
+        "세션은 항상 30분으로 만료돼",
+        "항상 디스크를 너무 많이 써",
+        "항상 시간을 낭비해",
+        "요청은 항상 다른 서버로 전달돼",
+        "항상 두 번째 실행을 거부해",
+    ],
+)
+def test_a_korean_report_with_a_casual_end_is_no_order(said):
     assert statements_of(said) == []
 
 
