@@ -47,6 +47,13 @@ _MARKUP = str.maketrans({**dict.fromkeys(_EMPHASIS, ""), "“": '"', "”": '"',
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
+# What joins two clauses: "and", and a Korean verb in "-고" or "-며" that is no part of a longer phrase.
+_JOINED = re.compile(
+    r"\s+(?=and\s)|(?<=[가-힣][고며])(?<![말않니라다자냐려재경광창사참신로]고)(?<!그리고)\s+(?!나서|나면|난|있|싶|보|계)",
+    re.IGNORECASE,
+)
+_KOREAN_JOINT = re.compile(r"(?:(?<=[주하])시)?(?:고|으?며)$")
+_SUBJECT_AND_VALUE = 2  # points of a clause
 _LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
@@ -240,8 +247,11 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     lasts = is_whole or before or is_negated(statement) or statements_of(quoted)
     if orders(quoted) and not lasts:
         raise RefusedError("one task")
-    part = quoted if new else clauses_with(statement, quoted)
-    part = part if is_statement(part) else quoted
+    part = clauses_with(statement, quoted)
+    is_less = bool(new) and len(points_of(part)) < len(
+        points_of(statement)
+    )  # as where "it" stands for a word of the clause before
+    part = part if is_statement(part) and not is_less else quoted
     text = as_written(f"{subject}: {part}" if subject else part)
     if before and not (subject or words_of(part) & words_of(before)):
         text = said_instead(text, before)
@@ -255,22 +265,36 @@ def is_statement(text: str) -> bool:
 
 
 def clauses_with(statement: str, text: str) -> str:
-    """Return the clauses of sentences from the first to the last that has a word or number of a statement.
+    """Return the clauses of sentences from the first to the last that a statement speaks of.
 
     All of them, where a clause beside them denies something or has no end but a question mark.
     """
-    clauses, words, points = _CLAUSE_END.split(text), words_of(statement), said_points(statement)
-    places = [
-        place
-        for place, clause in enumerate(clauses)
-        if words_of(clause) & words or any(part_of((point,), folded(clause)) for point in points)
+    clauses, words, points = _clauses(text), words_of(statement), said_points(statement)
+    shared = [
+        words_of(clause) & words | {point for point in points if part_of((point,), folded(clause))}
+        for clause in clauses
     ]
+    places = [place for place, said in enumerate(shared) if said and not any(said < other for other in shared)]
     if not places:
         return text
     first, last = places[0], places[-1] + 1
     part = " ".join(clauses[first:last]).rstrip(" ,;:")
+    part = part if last == len(clauses) else _KOREAN_JOINT.sub("기", part)  # "쓰고" is no end, "쓰기" is one
     beside = " ".join((*clauses[:first], *clauses[last:]))
     return text if denies(beside) or part.endswith("?") else part
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the clauses of sentences; what "and" joins is one of its own if it has a subject and a value."""
+    clauses: list[str] = []
+    for piece in _CLAUSE_END.split(text):
+        clauses.append("")
+        for clause in _JOINED.split(piece):
+            if min(len(said_points(clauses[-1])), len(said_points(clause))) < _SUBJECT_AND_VALUE:
+                clauses[-1] = f"{clauses[-1]} {clause}".strip()
+            else:
+                clauses.append(clause)
+    return clauses
 
 
 def head_with(statement: str, points: Collection[str]) -> str:
