@@ -68,8 +68,13 @@ _POINTS = re.compile(
 )
 # Where a text may begin within a line: behind ">>>", a colon, before a capital as in "the slogan Never …".
 _TEXT_BEGINS = re.compile(r">>>|: +(?=\S)|(?<=[^\W\d_A-Z]) (?=[A-Z])")
-# What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing".
-_TELLS = re.compile(r"[^\s\w,]|\s+\w+(?:[^s]s|ed|ing)\b")
+# What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing", but not the
+# verbs that end so by themselves.
+_ENDS_SO = (
+    "(?:re)?(?:seed|feed)|(?:pro|ex)ceed|embed|need|heed|weed|breed|shred|shed|speed|bring|ping|ring|string|spring|swing"
+    "|(?:re)?focus|bias|alias"
+)
+_TELLS = re.compile(rf"[^\s\w,]|\s+(?!(?:{_ENDS_SO})\b)\w+(?:[^s]s|ed|ing)\b", re.IGNORECASE)
 _IS_SENTENCE = re.compile(r"(?<!\.)[.!\u3002\uff01]\s*$")
 _BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
@@ -152,11 +157,12 @@ def own_words(prompt: str) -> str:
         return ""
     own, before = list[str](), ""
     for line in lines:
-        is_foreign = _FOREIGN.match(line) and not _label(line)
+        said = without_opening(line)  # "Two things: never …" is no chat, and what follows no text that it names
+        is_foreign = _FOREIGN.match(said) and not _label(said)
         if line.strip() and (is_foreign or (before and not _goes_on(before, line))):
             break
-        own.append(_without_text(line))
-        if own[-1] != line:
+        own.append(_without_text(said))
+        if own[-1] != said:
             break
         before = line.strip() or before
     return "\n".join(own)

@@ -116,7 +116,7 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     elif why.ground is Ground.PART:
         lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
     elif not why.certain:
-        lines.append("  perhaps   the line is short, or the edit was of another file: somebody else may have written it")
+        lines.append("  perhaps   the line is short, or the edit was in another file; it may be somebody else's")
     if why.others:
         earlier = count(why.others, "earlier exchange")
         lines.append(f"  also      {earlier} wrote the same line; this is the last before the commit")

@@ -28,6 +28,31 @@ def test_an_order_is_known_by_its_end(language, row):
     assert statements_of(row.counter) == []
 
 
+@pytest.mark.parametrize("order", ["seed the generator", "embed the fonts", "bring a test along", "focus on one file"])
+def test_a_verb_that_looks_like_a_report_is_an_order(order):
+    verb, rest = order.split(" ", 1)
+    assert texts(f"Always {order}.") == [f"Always {order}"]
+    assert texts(f"Always {verb}ing {rest}.") == []
+
+
+@pytest.mark.parametrize(
+    "prompt, said",
+    [
+        (
+            "I decided: never use feet. Always write docs before code.",
+            ["Never use feet", "Always write docs before code"],
+        ),
+        ("Note: this is big. Always lint with care.", ["Always lint with care"]),
+        ("Two things: never mock time. Always write tests.", ["never mock time", "Always write tests"]),
+        ("Make this polite: Never be late. Always smile.", []),
+        ("The slogan: Never be late. Always smile.", []),
+        ("Mina: this is big. Always use the new cluster for tests.", []),
+    ],
+)
+def test_a_head_of_the_users_own_hides_no_sentence_behind_it(prompt, said):
+    assert [text.casefold() for text in texts(prompt)] == [text.casefold() for text in said]
+
+
 @of_kind("empty unless task report")
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
