@@ -159,8 +159,7 @@ def has_same_words(text: str, rival: str) -> bool:
 
 def _plain_words(text: str) -> list[str]:
     """Return the words of a statement without politeness, reasons, marks and "from now on"."""
-    said = _claim(unicodedata.normalize("NFC", text)).casefold().strip(" .!")
-    return re.findall(r"\w+", phrases("lasts").sub(" ", said))
+    return re.findall(r"\w+", _claim(unicodedata.normalize("NFC", text)).casefold())
 
 
 def _numbers(text: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ from gitmem.git.log import Commit, log
 from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
-from gitmem.model.similarity import WEIGHED, has_same_words, may_concern, rivals_of
+from gitmem.model.similarity import WEIGHED, contradict, has_same_words, may_concern, rivals_of
 from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.citations import checked_out, cite
@@ -128,21 +128,33 @@ def _subject(verb: str, facts: Sequence[Fact]) -> str:
 
 
 def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
-    """Replace the text of a fact; its id and file stay. Returns the commits; raises RefusedError."""
+    """Replace the text of a fact; its id and file stay. Returns the commits; raises RefusedError.
+
+    Its pairs are compared anew: one that the words made, and no longer make, waits for no decision.
+    """
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     check_length(clean)
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
     rivals = _unsettled_rivals(store, reworded(fact, clean, now))
+    settled = [
+        known
+        for known in known_facts(store)
+        if (known.id in fact.review or fact.id in known.review)
+        and contradict(fact.description, known.description)
+        and not contradict(clean, known.description)
+    ]
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {**linked, fact.id: reworded(linked[fact.id], clean, now)}
+        for known in settled:
+            changed |= settle_both(changed, fact.id, known.id)
         for rival in rivals:
             changed |= dispute(changed, fact.id, rival.id)
         return changed
 
-    return change_facts(store, [fact, *(rival._replace(source=b"") for rival in rivals)], plan, subject)
+    return change_facts(store, [fact, *(rival._replace(source=b"") for rival in (*rivals, *settled))], plan, subject)
 
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:

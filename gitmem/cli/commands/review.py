@@ -202,11 +202,10 @@ def run_review(args: Args, app: App) -> None:
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
-        lines = [f"{app.styled('heading', f'{number}.')} {plain(item.line)}" for number, item in enumerate(items, 1)]
         values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
-        app.answer(values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
+        app.answer(values, _listed(app, items) or "Nothing waits for your review.", None if items else OWN)
         if items:
-            app.notices(("'gitmem review NUMBER' shows one of these, and how to decide it.",))
+            app.notices(("'gitmem review NUMBER', or an id in it, shows one of these, and how to decide it.",))
         return
     refused = waiting_purges(store, refused=True)  # these can be named, but wait no longer
     items += [_purge(store, purge, app.notices) for purge in refused]
@@ -220,7 +219,14 @@ def run_review(args: Args, app: App) -> None:
         value, text = item.shown()
     else:
         value, text = item.value, f"{item.line}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}"
-    app.answer(value if args.take else {"number": number, **value}, plain(text))
+    text = plain(text)
+    if args.take and (left := waiting(store)):  # the numbers that a list has shown have moved
+        text = f"{text}\nLeft, by their numbers from now on:\n{_listed(app, left)}"
+    app.answer(value if args.take else {"number": number, **value}, text)
+
+
+def _listed(app: App, items: Sequence[ReviewItem]) -> str:
+    return "\n".join(f"{app.styled('heading', f'{at}.')} {plain(item.line)}" for at, item in enumerate(items, 1))
 
 
 def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
