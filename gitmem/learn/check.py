@@ -346,7 +346,7 @@ class Reader:
         """
         numbers = numbers_of(statement) - numbers_of(before)
         spelled = numbers & numbers_of(quote)  # "four spaces" says 4
-        new = points_of(statement) - points_of(before)
+        new = {point for point in points_of(statement) if not part_of((point,), folded(before))}
         in_words = [point for point in new if not any(number in point for number in spelled)]
         if not in_words:
             return bool(numbers) and numbers == spelled

@@ -33,7 +33,7 @@ from gitmem.text.words import hangul_stem
 from gitmem.values import Value
 
 REDACTED = "[REDACTED:"  # begins what stands for a secret
-LONGEST, _SHORTEST = 400, 12  # characters of a statement
+LONGEST, _FEWEST_OF_A_STATEMENT = 400, 2  # characters and words of a statement
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
 _FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line or sentence
 _LETTERS_OF_A_WORD = 2  # of a script without blanks
@@ -259,9 +259,10 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a text can be a fact's: whole, no question, of 12 to 400 characters, with a word of its own."""
+    """Return whether a text can be a fact's: whole, no question, with two words or more and one of its own."""
     is_whole = not any(mark in text for mark in (REDACTED, CUT))
-    return is_whole and _SHORTEST <= len(text) <= LONGEST and not text.endswith("?") and bool(stems_of(text))
+    is_long_enough = _words(text) >= _FEWEST_OF_A_STATEMENT and bool(stems_of(text))
+    return is_whole and is_long_enough and len(text) <= LONGEST and not text.endswith("?")
 
 
 def clauses_with(statement: str, text: str) -> str:

@@ -39,6 +39,8 @@ SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _VERB = re.compile(r"(?<=[가-힣]{2})[가-힣]$")  # the last of three syllables or more
+# What other forms of a Korean verb begin with, of the present one in jamo: "넣는다", "붙인다", "바꾼다"; not of "라인".
+_FORMS = re.compile("(.{4,}|..[^\u110b])(?:\u1102\u1173\u11ab|[\u1175\u116e]\u11ab)")
 _WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN_WORD = re.compile(r"\w+(?:[./-]++\w+)*")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
@@ -91,8 +93,11 @@ def part_of(points: Collection[str], among: str) -> float:
 
 
 def stands_in(stem: str, text: str) -> bool:
-    """Return whether folded words have a stem, of "policy" `polici`."""
-    return stem in text or (stem.endswith("i") and f"{stem[:-1]}y" in text)
+    """Return whether folded words have a stem, of "policy" `polici`, of "붙여" `붙인`."""
+    if stem in text or (stem.endswith("i") and f"{stem[:-1]}y" in text):
+        return True
+    forms = None if stem.isascii() else _FORMS.fullmatch(unicodedata.normalize("NFD", stem))
+    return forms is not None and f" {forms[1]}" in unicodedata.normalize("NFD", f" {text}")
 
 
 def is_echo(statement: str, line: str) -> bool:

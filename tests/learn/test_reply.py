@@ -718,3 +718,22 @@ def test_a_refusal_with_a_hint_and_the_end_of_a_transcript_within_a_tool_call_ar
     assert ("[1] TOOL: INTERRUPTED by USER" in parts) is is_told
     assert ("[1] TOOL: ENDS HERE, before an answer" in parts) is not is_told
     assert parts.count("[1] AGENT: The subject has a colon.") == 1
+
+
+def test_what_is_in_force_now_may_use_another_form_of_the_users_korean_verb():
+    before, said, now = "영수증엔 도장과 서명이 있다.", "앞으로 서명은 됐고 도장만 붙여줘", "영수증에 도장만 붙인다."
+    record = (SaidPart(1, USER, f"{said}."), SaidPart(1, AGENT, "네, 그렇게 했습니다."))
+    ended = ENDED | {"known": ["F1"], "now": now, "quote": said}
+    heard = [Heard(TOOL, f"notes.md: {now}")]
+    judged = read(known=knowing(before), record=record, heard=heard, ended=[ended])
+    assert judged.refused == {}
+    assert [fact.replaces for fact in judged.facts] == [("F1",)]
+
+
+@pytest.mark.parametrize(
+    "said, is_fact", [("제목은 짧게 쓴다.", True), ("Avoid emojis.", True), ("Nein.", False), ("do it.", False)]
+)
+def test_a_statement_has_two_words_however_few_its_letters(said, is_fact):
+    record = (SaidPart(1, USER, f"From now on: {said}"), SaidPart(1, AGENT, "Noted."))
+    rule = FACT | {"kind": "rule", "statement": said, "reason": "", "quote": f"From now on: {said}"}
+    assert bool(read(rule, record=record).facts) == is_fact
