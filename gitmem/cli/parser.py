@@ -117,7 +117,7 @@ class Parser(argparse.ArgumentParser):
 _SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n", "--reset": "--unset", "-v": "--version"}
 _TOO_MANY = {
     **dict.fromkeys(("gitmem install", "gitmem uninstall"), "One agent a call, or --all for those on this machine. "),
-    "gitmem backup FILE": "To sync with a remote of this name: gitmem sync -- backup. ",
+    "gitmem backup FILE": "To sync with a remote that is called 'backup': gitmem sync -- backup. ",
     "gitmem export": "It prints all memories: gitmem export > FILE. One document: gitmem show PATH. ",
     "gitmem doctor --fix": "Each finding names the command that fixes it. ",
     "gitmem facts list": "One kind: gitmem facts list --kind rule. ",
@@ -255,6 +255,7 @@ _MEANT = {
     **dict.fromkeys(("off", "disable", "stop"), "pause"),
     **dict.fromkeys(("on", "enable", "unpause", "continue"), "resume"),
     **dict.fromkeys(("cost", "costs", "tokens", "usage"), "stats"),
+    "reset": "undo",
     "explain": "why",
     "version": "--version",
     "revert": "undo",

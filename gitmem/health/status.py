@@ -41,7 +41,7 @@ _RECENT_COMMITS = 50  # commits to search first for a save and for a session
 
 
 class LastSave(Value):
-    """The newest save or captured turn: its commit, when that was made, and its subject."""
+    """The newest save or captured turn that was not undone: its commit, when that was made, and its subject."""
 
     commit: str
     at: datetime
@@ -197,7 +197,10 @@ def _last_event(private: str, hooks: HookSpool) -> datetime | None:
 
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
-    commits = [commit for commit in recent if commit.value(Trailer.OP) in _SAVES]
+    undone = set[str]()
+    for commit in recent:  # newest first: what undid an undo stands before it
+        undone |= {*commit.values(Trailer.UNDOES)} if commit.oid not in undone else set()
+    commits = [commit for commit in recent if commit.value(Trailer.OP) in _SAVES and commit.oid not in undone]
     if not commits and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
         commits = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, _SAVES)
     newest = max(commits, key=lambda commit: commit.committed, default=None)

@@ -36,7 +36,7 @@ from gitmem.llm.protocol import (
 from gitmem.llm.providers import key_in
 from gitmem.platform.machine import read_resource
 from gitmem.redact.redact import change_strings, redact
-from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.findings import MODEL, FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 
@@ -110,7 +110,7 @@ def ask(
     store.check_writes()
     asked = _asked(store, question, subject, read, tries)
     if asked.value is None and store.config.summary.provider not in {OFFLINE, HOST}:
-        FailureLog(store.private).record(LoggedFailure(store.context.clock(), "model", f"{subject}: {asked.why}"))
+        FailureLog(store.private).record(LoggedFailure(store.context.clock(), MODEL, f"{subject}: {asked.why}"))
     return asked
 
 

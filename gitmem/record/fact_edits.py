@@ -194,7 +194,7 @@ def check_literals(literals: Collection[str]) -> None:
 def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
     """Set a fact's literals, none to forbid nothing, and what is to be done; raises as `check_literals`."""
     check_literals(literals)
-    subject = _subject("Forbid by" if literals else "Forbid nothing by", [fact])
+    subject = _subject("Warn of commands by" if literals else "Warn of no command by", [fact])
     enforce = enforce if literals else ""
     return change_facts(
         store, [fact], lambda linked: {fact.id: linked[fact.id]._replace(forbids=literals, enforce=enforce)}, subject

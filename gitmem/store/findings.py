@@ -54,6 +54,7 @@ MAX_TRACEBACK = 16_000  # characters; the end, which has the reason, is kept
 _NEWEST_BYTES = 64_000
 # The command under which the log has what a store lacks of a transcript, and the reason that explains nothing.
 WORDS, UNKNOWN = "words", "not saved"
+MODEL = "model"  # the command under which it has why a question to a model failed, behind what the question was about
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 

@@ -240,6 +240,8 @@ def _near_file(code: ProjectCode, where: str) -> str:
     path, colon, line = where.partition(":")
     files = code.git.run("ls-files", "-z").decode("utf-8", "replace").split("\0")
     named = [file for file in files if file.endswith(f"/{path}")] or get_close_matches(path, files, 1)
+    if path in files:
+        return f"A line is a number: {path}:12. " if colon else ""
     return f"Did you mean {named[0]}{colon}{line}? " if len(named) == 1 else ""
 
 

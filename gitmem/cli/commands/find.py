@@ -178,8 +178,10 @@ def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
     if not answer.hits:
         if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
             return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
-        filters = " and ".join(f"{name}:{value}" for name, value in parse_query(query).filters)
-        more = "Try fewer words, --history (what was removed) or --deep (transcripts)."
+        asked = parse_query(query)
+        other = "fewer words" if len(asked.terms) > 1 else "another word" if asked.terms else "another filter"
+        filters = " and ".join(f"{name}:{value}" for name, value in asked.filters)
+        more = f"Try {other}, --history (what was removed) or --deep (transcripts)."
         return (f"Nothing found{f' with {filters}' if filters else ''}. {more}",)
     notices = []
     if all(hit.weak for hit in answer.hits):

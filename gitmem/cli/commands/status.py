@@ -16,6 +16,7 @@ from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
+from gitmem.store.findings import MODEL, FailureLog
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
 from gitmem.store.layers import mode_words, private_store
@@ -48,9 +49,9 @@ def run_status(args: Args, app: App) -> None:
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
-    more = more._replace(beside=_beside(store))
+    more = more._replace(beside=_beside(store), trouble=_trouble(store, more.models))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
-    del value["beside"]
+    del value["beside"], value["trouble"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
     value |= {name: part._asdict() for name in ("vectors", "models") if (part := value[name])}
     value["running"] = [job._asdict() for job in more.running]
@@ -82,11 +83,21 @@ class _More(Value):
     mode: str
     running: list[Job]
     beside: str = ""
+    trouble: str = ""  # why models could not even be asked
 
 
 def _beside(store: Store) -> str:
     """Return where the rest of a project's memory is, if some of it is private."""
     return "; more is private: gitmem --private status" if private_store(store) else ""
+
+
+def _trouble(store: Store, models: Spending | None) -> str:
+    """Return why no question could be asked since yesterday, "" if one was or none was due."""
+    if models is None or models.questions:
+        return ""
+    since = store.context.clock() - timedelta(days=1)
+    failed = [failure for failure in FailureLog(store.private).failures() if failure.command == MODEL]
+    return failed[-1].message.partition(": ")[2] if failed and failed[-1].at >= since else ""
 
 
 def _used(store: Store) -> tuple[int, int, int]:
@@ -102,10 +113,10 @@ def _used(store: Store) -> tuple[int, int, int]:
 def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
         return "nothing was shown to an agent in the last seven days"
-    shown = [f"{count(more.told, 'text')} shown to agents"] * bool(more.told)
+    shown = [f"agents were shown {count(more.told, 'text')}"] * bool(more.told)
     asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
     of = f"{more.answered:,} of" if more.answered else "none of"
-    words = [f"memory had something for {of} {asked}"] * bool(more.asked)
+    words = [f"something was found for {of} {asked}"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
 
 
@@ -151,8 +162,9 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
         made += f", by {more.vectors.provider}" * bool(more.vectors.vectors)
         missing = f"not compared: {more.vectors.trouble or more.vectors.reason}"
         rows.append(("meanings", made if more.vectors.model else missing))
-    rows.append(("models", _model_words(more.models, provider)))
-    rows += [("learns", WITHOUT_MODEL)] * (provider == OFFLINE and not knows.facts)
+    failing = f"{provider}, but asking fails: {more.trouble} 'gitmem doctor' shows each try"
+    rows.append(("models", failing if more.trouble else _model_words(more.models, provider)))
+    rows += [("learns", WITHOUT_MODEL)] * (bool(more.trouble) or (provider == OFFLINE and not knows.facts))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     rows += [("running", _job_words(job)) for job in more.running]
     if status.review:

@@ -12,6 +12,7 @@ from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
@@ -36,6 +37,27 @@ def test_status_says_that_an_agent_reviews_sessions_itself(gitmem):
     assert "models      none; to turn one on" in gitmem("status")[1]
     gitmem("config", "--user", "summary.provider", "host")
     assert "models      your agent reviews finished sessions itself" in gitmem("status")[1]
+
+
+def test_status_says_why_no_model_could_be_asked_and_what_is_learned_without(gitmem, store):
+    gitmem("config", "--user", "summary.provider", "agent")
+    assert "models      agent, not asked today\n" in gitmem("status")[1]
+    why = "There is no claude on your PATH. Install it, or name another provider."
+    log = FailureLog(str(store / ".git" / "gitmem"))
+    log.record(LoggedFailure(datetime.now(UTC), "model", f"session s-1: {why}"))
+    shown = gitmem("status")[1]
+    assert f"models      agent, but asking fails: {why} 'gitmem doctor' shows each try\n" in shown
+    assert "learns      only sentences that begin with" in shown
+
+
+def test_the_last_save_is_none_that_was_undone(gitmem):
+    gitmem("save", "one")
+    gitmem("save", "two")
+    gitmem("undo")
+    assert gitmem.json("status")["last_save"]["subject"] == "Save note: one"
+    undo = gitmem.json("log")[0]["commit"]
+    gitmem("undo", undo)
+    assert gitmem.json("status")["last_save"]["subject"] == "Save note: two"
 
 
 def test_a_clone_takes_no_event_of_another_machine_for_its_own(gitmem, tmp_path_factory, bare_git):
