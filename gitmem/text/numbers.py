@@ -20,21 +20,21 @@ _SPELLED_NUMBER = re.compile(
     rf"(?:({'|'.join(_SPELLED)})\b(?:[- ](dozen|hundred|thousand)\b)?|(?:an?[- ])?(dozen|hundred|thousand)\b)",
     re.IGNORECASE,
 )
-_COUNTED = {
-    "한": "1",
-    "두": "2",
-    "세": "3",
-    "네": "4",
-    "다섯": "5",
-    "여섯": "6",
-    "일곱": "7",
-    "여덟": "8",
-    "아홉": "9",
-    "열": "10",
-}
+_UNITS, _DOZENS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉", "열 스물 서른 마흔 쉰 예순 일흔 여든 아흔"
+_COUNTED = {name: value for value, name in enumerate(_UNITS.split(), 1)}
+_COUNTED_TENS = {name: 10 * value for value, name in enumerate(_DOZENS.split(), 1)} | {"스무": 20}
 _ALONE = {"하나": "1", "둘": "2", "셋": "3", "넷": "4"}
+_DIGITS, _POWERS = "일이삼사오육칠팔구", {"십": 10, "백": 100, "천": 1_000}
+_DIGIT = f"[{_DIGITS}]?"
+# A counter, whose word ends or goes on with a particle: "네 명", not "네 명령". A lone digit is mostly another word:
+# "이 줄" is "this line".
+_COUNTER = (
+    "(?= ?(?:칸|개월|개|번|명|시간|시|달러|달|주일|주|줄|가지|배|자리|글자|자|단계|쪽|장|년|건|권|초|분|회|행|퍼센트)"
+    "(?:[씩마째짜이은는을를까만로으에의간쯤정당동미도와과보다입별]|$|[^가-힣]))"
+)
 _COUNTED_WORD = re.compile(
-    rf"(?<![가-힣])(?:({'|'.join(_COUNTED)})(?= ?(?:칸|개|번|명|시간|시|달|주|줄|가지|배|자|단계|쪽|장))"
+    rf"(?<![가-힣])(?:((?:{'|'.join(_COUNTED_TENS)})?(?:{'|'.join(_COUNTED)})|{'|'.join(_COUNTED_TENS)}){_COUNTER}"
+    rf"|((?={_DIGIT}[십백천])(?:{_DIGIT}천)?(?:{_DIGIT}백)?(?:{_DIGIT}십)?{_DIGIT}|[삼오육칠팔]){_COUNTER}"
     rf"|({'|'.join(_ALONE)})(?=까지|[이은을만로]|[\s.,]|$))"
 )
 _HOUR = re.compile(r"(?<![\d:])0?(\d{1,2}):00(?![\d:])")  # five o'clock
@@ -45,7 +45,7 @@ def numbers_of(text: str) -> frozenset[str]:
     text = _HOUR.sub(r"\1", _THOUSANDS.sub("", text))
     text = _KOREAN_NUMBER.sub(_digits, text)
     spelled = (_spelled(*map(str.casefold, words)) for words in _SPELLED_NUMBER.findall(text))
-    counted = (_COUNTED.get(word) or _ALONE[alone] for word, alone in _COUNTED_WORD.findall(text))
+    counted = (_ALONE.get(alone) or _counted(native, sino) for native, sino, alone in _COUNTED_WORD.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelled, *counted))
 
 
@@ -53,6 +53,15 @@ def _spelled(tens: str, unit: str, scale: str, alone: str) -> str:
     """Return a number in digits: "twenty-five", "three hundred", "a dozen"."""
     value = (_SPELLED.get(tens, 0) + _SPELLED.get(unit, 1)) * _SCALES[scale or alone]
     return f"{value:g}"
+
+
+def _counted(native: str, sino: str) -> str:
+    """Return a Korean number in digits: "스물네", or "이백오십"."""
+    if native:
+        tens = next((name for name in _COUNTED_TENS if native.startswith(name)), "")
+        return f"{_COUNTED_TENS.get(tens, 0) + _COUNTED.get(native.removeprefix(tens), 0)}"
+    parts = re.findall(f"({_DIGIT})([십백천]|$)", sino)
+    return f"{sum((_DIGITS.find(digit) + 1 if digit else bool(unit)) * _POWERS.get(unit, 1) for digit, unit in parts)}"
 
 
 def _digits(match: re.Match[str]) -> str:
