@@ -320,10 +320,16 @@ def said_points(text: str) -> frozenset[str]:
 
 
 def is_contrary(sentence: str, said: str) -> bool:
-    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse."""
-    points = said_points(sentence)
-    is_whole = len(points) > 1 and part_of(points, folded(said)) == 1
-    return is_whole and is_negated(sentence) != is_negated(said)
+    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse.
+
+    Where one clause has all of the sentence's words, a "no" in another one is about something else.
+    """
+    points, clauses = said_points(sentence), _CLAUSE_END.split(said)
+    are_apart = all(said_points(clause) for clause in clauses if denies(clause))  # "Never, ever, …" denies what follows
+    whole = [text for text in (said, *(clauses if are_apart else ())) if part_of(points, folded(text)) == 1]
+    return (
+        len(points) > 1 and bool(whole) and all(is_negated(sentence) != is_negated(text) for text in whole[1:] or whole)
+    )
 
 
 def code_names(text: str) -> set[str]:

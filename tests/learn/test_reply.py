@@ -540,6 +540,12 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     told = (SaidPart(1, USER, "Do not delete the staging database. Fix it."), SaidPart(1, AGENT, "Fixed."))
     contrary = {"request": 1, "sentence": "Delete the staging database.", "state": "done", "topic": "staging"}
     assert read(requests=[contrary], record=told).refused == {"contrary": 1}
+    apart = (SaidPart(1, USER, "Write the staging import, no retries please."), SaidPart(1, AGENT, "It is written."))
+    written = contrary | {"sentence": "Write the staging import."}
+    assert read(requests=[written], record=apart).refused == {}
+    assert read(requests=[written | {"sentence": "Never write the staging import."}], record=apart).refused
+    ever = (SaidPart(1, USER, "Never, ever, write the staging import."), SaidPart(1, AGENT, "It is written."))
+    assert read(requests=[written], record=ever).refused == {"contrary": 1}
     judged = read(requests=[done | {"topic": "C7"}, done | {"sentence": "Buy milk and eggs.", "topic": "x"}])
     assert [one.topic for one in judged.requests] == [""]
     known = KnownMemory((), (Concept("", "k1", "exporter", "", "", (), (), (), ()),))
