@@ -211,6 +211,7 @@ def _settle(store: Store) -> None:
 
 def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
+    from gitmem.model.command import names_command
     from gitmem.store.learned import pattern_headers
     from gitmem.tell.forbidden import how_to_forbid
     from gitmem.tell.start import LEARNED
@@ -221,7 +222,7 @@ def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None
     told = " and ".join(count(len(some), name) for name, some in (("fact", facts), ("error", new)) if some)
     if told:
         with open(os.path.join(store.private, LEARNED), "w", encoding="utf-8") as file:
-            how = next(filter(None, map(how_to_forbid, facts)), "")
+            how = next(filter(None, (how_to_forbid(fact) for fact in facts if names_command(fact.description))), "")
             file.write(f"The last session taught {told}{f'. To warn the agent of a command: {how}' * bool(how)}")
 
 

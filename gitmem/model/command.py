@@ -185,6 +185,13 @@ def _words_of(name: str) -> dict[str, set[str]]:
     return words
 
 
+def names_command(text: str) -> bool:
+    """Return whether a sentence surely names a command: code, a program that changes files, a test, or an install."""
+    words = {*re.findall(r"[\w.-]+", text.casefold())} - {"."}
+    is_form = any(form(kind).search(text) for kind in ("tests", "builds", "checks", "commits"))
+    return "`" in text or is_form or not words.isdisjoint(_words_of("effects.tsv")["program"] | {"install"})
+
+
 def _has_side_effect(part: str) -> bool:
     words = _unwrapped(re.sub(_WHERE, "", part))[0]
     if not words or words[:2] == ("git", "add"):

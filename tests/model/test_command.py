@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.model.command import is_once, runs_otherwise, works_now
+from gitmem.model.command import is_once, names_command, runs_otherwise, works_now
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,16 @@ def test_a_command_that_names_a_process_or_an_id_helps_once():
     for command in ("kill 4711", "kill -9 4711", "web unlock 3c1d7a52-0b4f-4e0e-2a55-9a1f6d2b8c44"):
         assert is_once(command)
     assert not is_once("pkill node && uv sync")
+
+
+def test_a_sentence_names_a_command_or_only_things():
+    named = (
+        "Never use pip install, use uv.",
+        "Use pytest, never unittest.",
+        "Never `make all` here.",
+        "Never rm a log.",
+    )
+    assert all(map(names_command, named))
+    assert not any(
+        map(names_command, ("Always use metres, never feet.", "Never mock time.", "Never merge on Fridays."))
+    )

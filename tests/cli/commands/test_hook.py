@@ -345,6 +345,12 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
     how = f"To warn the agent of a command: gitmem facts forbid {rule} 'WORDS OF A COMMAND'"
     assert line(session_id="s-2").endswith(f"; recording. The last session taught 1 fact. {how}")
     assert line(session_id="s-3").endswith("; recording")
+    said = "From now on we always use metres, never feet."
+    host.event("UserPromptSubmit", "p-2", prompt=said, session_id="s-5")
+    host.event("Stop", "p-2", last_assistant_message="Noted: metres from now on.", session_id="s-5")
+    host.event("SessionEnd", reason="other", session_id="s-5")
+    host.drain()
+    assert line(session_id="s-4").endswith("; recording. The last session taught 1 fact")
 
 
 @pytest.mark.parametrize(
