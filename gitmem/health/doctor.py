@@ -32,12 +32,14 @@ from gitmem.health.document_checks import (
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin
 from gitmem.history.changes_by_others import others_changes
+from gitmem.llm.ask import make_model
+from gitmem.llm.protocol import ProviderError
 from gitmem.platform.barred import barred, first_barred
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
 from gitmem.purge.records import read_state, record_path
 from gitmem.store.copies import find_copies
-from gitmem.store.findings import Check, FailureLog, Finding, Level, bytes_below, judged
+from gitmem.store.findings import Check, FailureLog, Finding, Level, LoggedFailure, bytes_below, judged
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.merge_driver import merges_pulls
@@ -120,14 +122,27 @@ def check_log(store: Store) -> Iterator[Finding]:
         )
         yield Finding("words", Level.NOTE, message, "", tuple(failure.message for failure in explained[-_SHOWN:]))
     recent = [failure for failure in logged if not failure.is_explained]
+    alike: dict[str, list[LoggedFailure]] = {}
+    for failure in reversed(recent):
+        alike.setdefault(f"{failure.command}: {' '.join(failure.message.split())}", []).append(failure)
     details = tuple(
-        f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
-        for failure in recent[-_SHOWN:]
+        f"{same[0].at:%Y-%m-%d %H:%M} {said}{f' ({len(same)} times)' if len(same) > 1 else ''}"
+        for said, same in [*alike.items()][:_SHOWN][::-1]
     )
     message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
     remedy = f"All failures, with tracebacks: {journal.path} (delete it to dismiss them)"
     problem = Finding("log", Level.WARNING, message, remedy, details)
     yield judged(problem, "Nothing failed in the last seven days.", is_broken=recent)
+
+
+def check_model(store: Store) -> Iterator[Finding]:
+    """Report a model that the settings name and that nothing here can ask."""
+    try:
+        make_model(store.config.summary, store.context.environ)
+    except ProviderError as error:
+        what = f"No model can be asked (summary.provider is {store.config.summary.provider}): {error}"
+        off = "to ask none, 'gitmem config --user summary.provider offline'"
+        yield Finding("model", Level.WARNING, what, f"{error.remedy} Or, {off}.".lstrip())
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
@@ -202,6 +217,7 @@ CHECKS = (
     check_size,
     check_spool,
     check_log,
+    check_model,
     check_maintenance,
     check_purges,
     check_changes,

@@ -195,8 +195,8 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     )
 
 
-def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
-    """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
+def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry | None:
+    """Return the entry of `memory.md`: request, result, files, failures and their fixes; None if it has none."""
     korean = is_korean(asked or done)
     failed = []
     # A test run until it passes is one failure.
@@ -216,7 +216,8 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         failed=tuple(failed),
         raw=True,
     )
-    return render(exchange, korean=korean)
+    entry = render(exchange, korean=korean)
+    return entry if entry.text else None  # "go on", a command, "ok": the day's log alone has it
 
 
 def _is_fixed(failure: Failure) -> bool:

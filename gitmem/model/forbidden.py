@@ -52,7 +52,21 @@ def needles(literal: str) -> tuple[str, ...]:
     escaped = "".join(
         letter if letter < "\x7f" else f"\\u{ord(letter):04x}" for letter in word if ord(letter) < 1 << 16
     )
-    return tuple(dict.fromkeys((word, escaped))) if len(word) > 1 else ()
+    words = [word, escaped, *([word.lower()] if _is_caseless(literal) else [])]
+    return tuple(dict.fromkeys(words)) if len(word) > 1 else ()
+
+
+def _is_caseless(literal: str) -> bool:
+    """Return whether a literal is words of SQL, which small letters say as well: `DROP TABLE`."""
+    return literal.isupper() and " " in literal
+
+
+def acts_on(literal: str) -> str:
+    """Return the acts of an agent that are looked at for a literal, as a part of a sentence."""
+    kinds, body = _parts(literal)
+    written = "writes, outside of strings" if COMMAND in kinds and " " in body else "writes"
+    acts = (("runs", COMMAND in kinds), ("edits as a path", PATH in kinds), (written, TEXT in kinds))
+    return " or ".join(act for act, is_looked_at in acts if is_looked_at)
 
 
 def meets(literal: str, call: ToolCall) -> bool:
@@ -187,7 +201,8 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     if COMMAND in kinds and " " in literal:
         read = (_STRING.sub("''", line) for line in read)
     after = ("(", "[", ".") if PATH in kinds and _FILE.fullmatch(literal) else ("",)
-    return any(_holds(literal + next_, line) for line in read for next_ in after)
+    forms = (literal, literal.lower()) if _is_caseless(literal) else (literal,)
+    return any(_holds(form + next_, line) for line in read for form in forms for next_ in after)
 
 
 def _holds(literal: str, line: str) -> bool:

@@ -243,6 +243,24 @@ def test_what_failed_in_the_last_days_is_a_warning_with_the_last_of_it(patient):
     assert journal.path in finding.remedy
 
 
+def test_failures_of_one_message_are_one_line_with_their_number(patient):
+    journal, now = FailureLog(patient.store.private), datetime.now(UTC)
+    for number in range(5):
+        journal.record(LoggedFailure(now - timedelta(minutes=9 - number), "model", "no program"))
+    assert [detail.partition(" model: ")[2] for detail in patient.only("log", Level.WARNING).details] == [
+        "no program (5 times)"
+    ]
+
+
+def test_a_model_whose_program_is_missing_is_a_warning(patient, tmp_path):
+    own_settings(patient.context, "summary:\n  provider: agent\n")
+    patient.context = patient.context._replace(environ={**patient.context.environ, "PATH": str(tmp_path)})
+    finding = patient.examine()["model"]
+    assert finding.level is Level.WARNING
+    assert "claude" in finding.message
+    assert "summary.provider offline" in finding.remedy
+
+
 def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
     def check_the_weather(_):
         raise ZeroDivisionError("no\nweather")

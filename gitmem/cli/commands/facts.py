@@ -14,6 +14,7 @@ from gitmem.errors import RefusedError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
+from gitmem.model.forbidden import acts_on
 from gitmem.model.lines import Marks
 from gitmem.platform.barred import barred
 from gitmem.purge.unfinished import finish_purge
@@ -114,7 +115,7 @@ def _add(store: Store, args: Args, app: App) -> None:
         commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *args.forbids))), fact.enforce)
         fact = find_fact(store, fact.id)
         confirm_rule(store, fact)
-        told += f"\n  An agent is warned when its command, path or edit has {_literals(fact)}"
+        told += f"\n  An agent is warned when it {_acts(fact)}"
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
     app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)
@@ -130,6 +131,13 @@ def _kind_of(text: str, args: Args) -> str:
 
 def _literals(fact: Fact) -> str:
     return ", ".join(f"`{literal}`" for literal in fact.forbids)
+
+
+def _acts(fact: Fact) -> str:
+    acts: dict[str, list[str]] = {}
+    for literal in fact.forbids:
+        acts.setdefault(acts_on(literal), []).append(f"`{literal}`")
+    return "; ".join(f"{act}: {', '.join(literals)}" for act, literals in acts.items())
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:

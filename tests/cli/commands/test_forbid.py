@@ -80,6 +80,12 @@ def test_paths_and_text_that_an_edit_writes(world):
     assert call(world, "Read", {"file_path": path}) == {}
 
 
+def test_words_of_sql_are_met_in_small_letters_too(world):
+    world.run("facts", "add", "Never drop a table", "--forbids", "DROP TABLE")
+    for text in ("DROP TABLE users;", "drop table users;"):
+        assert "Never drop a table" in told(call(world, "Write", {"file_path": "a.sql", "content": text}, session=text))
+
+
 def test_a_rule_that_ended_says_nothing(world, rule):
     world.run("facts", "retire", rule)
     assert call(world, "Bash", {"command": "pip install x"}) == {}
