@@ -54,6 +54,10 @@ _JOINED = re.compile(
 )
 _KOREAN_JOINT = re.compile(r"(?:(?<=[주하])시)?(?:고|으?며)$")
 _SUBJECT_AND_VALUE = 2  # points of a clause
+_LIMITS = re.compile(r"\b(?:except|unless|if|when|but|only)\b|제외|경우|(?:[가-힣]면|때|빼고|만)\b", re.IGNORECASE)
+_PROPOSES = re.compile(
+    r"^(?:I would|I'd|We could|I (?:suggest|propose))(?: (?:suggest|propose|that|we|to))* ", re.IGNORECASE
+)
 _LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
@@ -248,10 +252,10 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     if orders(quoted) and not lasts:
         raise RefusedError("one task")
     part = clauses_with(statement, quoted)
-    is_less = bool(new) and len(points_of(part)) < len(
-        points_of(statement)
-    )  # as where "it" stands for a word of the clause before
-    part = part if is_statement(part) and not is_less else quoted
+    if not is_statement(part) or (new and len(points_of(part)) < len(points_of(statement))):
+        part = quoted  # "it" may stand for a word of the clause before
+    if evidence.who == AGENT:
+        part = _PROPOSES.sub("", part)
     text = as_written(f"{subject}: {part}" if subject else part)
     if before and not (subject or words_of(part) & words_of(before)):
         text = said_instead(text, before)
@@ -268,21 +272,18 @@ def is_statement(text: str) -> bool:
 def clauses_with(statement: str, text: str) -> str:
     """Return the clauses of sentences from the first to the last that a statement speaks of.
 
-    All of them, where a clause beside them denies something or has no end but a question mark.
+    All of them, where a clause beside them denies or limits something or has no end but a question mark.
     """
     clauses, words, points = _clauses(text), words_of(statement), said_points(statement)
     shared = [
-        words_of(clause) & words | {point for point in points if part_of((point,), folded(clause))}
-        for clause in clauses
+        words_of(part) & words | {point for point in points if part_of((point,), folded(part))} for part in clauses
     ]
     places = [place for place, said in enumerate(shared) if said and not any(said < other for other in shared)]
-    if not places:
-        return text
-    first, last = places[0], places[-1] + 1
+    first, last = (places[0], places[-1] + 1) if places else (0, len(clauses))
     part = " ".join(clauses[first:last]).rstrip(" ,;:")
     part = part if last == len(clauses) else _KOREAN_JOINT.sub("기", part)  # "쓰고" is no end, "쓰기" is one
     beside = " ".join((*clauses[:first], *clauses[last:]))
-    return text if denies(beside) or part.endswith("?") else part
+    return text if denies(beside) or _LIMITS.search(beside) or part.endswith("?") else part
 
 
 def _clauses(text: str) -> list[str]:
@@ -291,10 +292,8 @@ def _clauses(text: str) -> list[str]:
     for piece in _CLAUSE_END.split(text):
         clauses.append("")
         for clause in _JOINED.split(piece):
-            if min(len(said_points(clauses[-1])), len(said_points(clause))) < _SUBJECT_AND_VALUE:
-                clauses[-1] = f"{clauses[-1]} {clause}".strip()
-            else:
-                clauses.append(clause)
+            is_own = min(len(said_points(clauses[-1])), len(said_points(clause))) >= _SUBJECT_AND_VALUE
+            clauses[-1:] = [clauses[-1], clause] if is_own else [f"{clauses[-1]} {clause}".strip()]
     return clauses
 
 

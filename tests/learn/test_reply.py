@@ -193,6 +193,7 @@ BESIDE = [
     ("Never mail the raw data and keep exports for 90 days", "Keep exports for 90 days.", None),
     ("Guests get read tokens and editors get write tokens", "Guests get write tokens.", None),
     ("앞으로 색인은 밤에 만들고 사본은 낮에 만들어줘", "사본은 밤에 만든다.", None),
+    ("Deploy the maps from trunk, except hotfixes which deploy from stable", "The maps are deployed from trunk.", None),
     # what joins words or belongs to a longer phrase ends no clause
     (
         "Retries happen between 3 and 8 seconds after a failed call",
@@ -743,3 +744,18 @@ def test_a_statement_has_two_words_however_few_its_letters(said, is_fact):
     record = (SaidPart(1, USER, f"From now on: {said}"), SaidPart(1, AGENT, "Noted."))
     rule = FACT | {"kind": "rule", "statement": said, "reason": "", "quote": f"From now on: {said}"}
     assert bool(read(rule, record=record).facts) == is_fact
+
+
+def test_a_fact_has_no_word_of_agreement_nor_of_a_proposal():
+    record = (
+        SaidPart(1, AGENT, "I would keep the tide tables in the cache for 6 hours. Shall I?"),
+        SaidPart(2, USER, "Agree. Reject every upload beyond 9 megabytes."),
+    )
+    proposed = FACT | {"statement": "Tide tables stay in the cache for 6 hours.", "reason": ""}
+    proposed |= {"quote": "I would keep the tide tables in the cache for 6 hours"}
+    agreed = proposed | {"kind": "rule", "statement": "Every upload beyond 9 megabytes is rejected.", "request": 2}
+    agreed |= {"quote": "Agree. Reject every upload beyond 9 megabytes"}
+    assert [fact.statement for fact in read(proposed, agreed, record=record).facts] == [
+        "keep the tide tables in the cache for 6 hours.",
+        "Reject every upload beyond 9 megabytes.",
+    ]
