@@ -68,6 +68,9 @@ def _saying(store: Store, text: str) -> Fact:
     saying = exact or [fact for fact in current if words and words in fact.description.casefold()]
     if len(saying) == 1:
         return saying[0]
+    if not saying and (ended := [fact for fact in known_facts(store) if has_same_words(fact.description, text)]):
+        remedy = f"To have it in force again: gitmem facts confirm {ended[-1].id}"
+        raise NotFoundError(f"{ended[-1].id} says that, and is {ended[-1].status} already.", remedy)
     near = saying or [fact for fact in current if may_concern(fact.description, text)]
     listed = "; ".join(f"{fact.id} {fact.description}" for fact in near[:_MOST_NAMED])
     what = "More than one fact in force says" if saying else "No fact in force says"

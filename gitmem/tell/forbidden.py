@@ -210,6 +210,16 @@ def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
     return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
 
 
+def rules_to_review(store: Store) -> list[tuple[Fact, Counted | None]]:
+    """Return the rules that wait for a user: without a number those of others to confirm, with it the ignored ones."""
+    rules = forbidding(store)
+    if not rules:
+        return []
+    unconfirmed, fired = unconfirmed_rules(store, rules), firings_by_rule(store.private)
+    numbers = [(rule, None if rule in unconfirmed else fired.get(rule.id, Counted())) for rule in rules]
+    return [(rule, number) for rule, number in numbers if number is None or number.is_ignored]
+
+
 def confirm_rule(store: Store, rule: Fact) -> None:
     """Have a rule act on this machine with the literals that it has now; the user said yes to it."""
     path = os.path.join(store.private, _CONFIRMED)

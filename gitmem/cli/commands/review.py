@@ -25,7 +25,7 @@ from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Counted, confirm_rule, firings_by_rule, forbidding, unconfirmed_rules
+from gitmem.tell.forbidden import confirm_rule, rules_to_review
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import Value
@@ -251,17 +251,12 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
 
 def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
     """Yield rules that forbid something: those of others that wait for a yes, and those that are often ignored."""
-    rules, fired = forbidding(store), firings_by_rule(store.private)
-    unconfirmed = unconfirmed_rules(store, rules)
-    for rule in rules:
+    for rule, number in rules_to_review(store):
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
-        number = fired.get(rule.id, Counted())
-        if rule in unconfirmed:
+        if number is None:
             why = f"a rule by {people.whose(rule.id)} would warn of {literals}; it does nothing until you confirm it"
-        elif number.is_ignored:
-            why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
         else:
-            continue
+            why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
         value: dict[str, object] = {"id": rule.id, "path": rule.path, "forbids": list(rule.forbids), "why": why}
         yield ReviewItem(
             names=(rule.id, rule.path),

@@ -17,11 +17,13 @@ from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
+from gitmem.store.forbids import FILE as FORBIDS
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
 from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
+from gitmem.tell.forbidden import rules_to_review
 from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_notes
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
@@ -49,7 +51,12 @@ def run_status(args: Args, app: App) -> None:
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
-    more = more._replace(beside=_beside(store), trouble=_trouble(store, more.models))
+    rules = (
+        len(rules_to_review(store))
+        if store.acceptance.given() and os.path.exists(os.path.join(store.private, FORBIDS))
+        else 0
+    )
+    more = more._replace(beside=_beside(store), rules=rules, trouble=_trouble(store, more.models))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     del value["beside"], value["trouble"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
@@ -82,6 +89,7 @@ class _More(Value):
     models: Spending | None
     mode: str
     running: list[Job]
+    rules: int = 0
     beside: str = ""
     trouble: str = ""  # why models could not even be asked
 
@@ -204,7 +212,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
 
 
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
-    if to_decide := len(status.review) + status.contradictions:
+    if to_decide := len(status.review) + status.contradictions + more.rules:
         yield f"{count(to_decide, 'decision')} of yours ('gitmem review')"
     elif any("gitmem review" in finding.remedy for finding in status.attention):
         yield "a decision of yours, see below"

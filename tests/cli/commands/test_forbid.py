@@ -166,6 +166,7 @@ def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review(world, ru
     (counted,) = world.run("stats", "--json").json["rules"]
     assert (counted["fired"], counted["obeyed"], counted["ignored"]) == (4, 1, 3)
     assert "ignored 3 of 4 times" in world.run("review").out
+    assert "1 decision of yours" in world.run("status").out
     world.run("review", rule, "--take", "ours")
     assert call(world, "Bash", given, session="s9") == {}
     assert world.run("review").out == "Nothing waits for your review.\n"
