@@ -326,9 +326,7 @@ def is_contrary(sentence: str, said: str) -> bool:
     points, clauses = said_points(sentence), _CLAUSE_END.split(said)
     are_apart = all(said_points(clause) for clause in clauses if denies(clause))  # "Never, ever, …" denies what follows
     whole = [text for text in (said, *(clauses if are_apart else ())) if part_of(points, folded(text)) == 1]
-    return (
-        len(points) > 1 and bool(whole) and all(is_negated(sentence) != is_negated(text) for text in whole[1:] or whole)
-    )
+    return len(points) > 1 and {is_negated(text) for text in whole[1:] or whole} == {not is_negated(sentence)}
 
 
 def code_names(text: str) -> set[str]:

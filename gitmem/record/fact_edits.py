@@ -13,7 +13,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from itertools import chain
 
 from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY, find_named
@@ -373,22 +372,23 @@ def _weighed(store: Store) -> list[Fact]:
     )
 
 
-def _is_settled(store: Store, first: Fact, second: Fact) -> bool:
-    """Return whether a user said that two facts both hold, or a model's judgement compared them in these words.
+def _is_settled(store: Store, *facts: Fact) -> bool:
+    """Return whether a user said that facts all hold, or a model's judgement compared them in these words.
 
     The commit of a judgement compared its facts with all that its tree has, on whatever machine it was made.
     """
 
     def is_in(commit: Commit, fact: Fact) -> bool:
-        data = store.repository.read(commit.oid, fact.path)
-        stood = parse_fact(data, fact.path) if data is not None else None
+        stood = parse_fact(store.repository.read(commit.oid, fact.path) or b"", fact.path)
         return stood is not None and stood.description == fact.description
 
-    commits = [log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: fact.id}) for fact in (first, second)]
+    names = {fact.id for fact in facts}
+    commits = (commit for name in names for commit in log(store.repository.git, "HEAD", trailers={Trailer.FACT: name}))
     return any(
-        (commit.subject.startswith(BOTH_HOLD) and {first.id, second.id} <= {*commit.values(Trailer.FACT.value)})
-        or (commit.value(Trailer.MODEL) and is_in(commit, first) and is_in(commit, second))
-        for commit in chain.from_iterable(commits)
+        all(is_in(commit, fact) for fact in facts)
+        if commit.value(Trailer.MODEL)
+        else commit.subject.startswith(BOTH_HOLD) and names <= {*commit.values(Trailer.FACT)}
+        for commit in commits
     )
 
 

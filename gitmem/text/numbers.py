@@ -33,7 +33,7 @@ _COUNTER = (
     "(?:[씩마째짜이은는을를까만로으에의간쯤정당동미도와과보다입별]|$|[^가-힣]))"
 )
 _COUNTED_WORD = re.compile(
-    rf"(?<![가-힣])(?:((?:{'|'.join(_COUNTED_TENS)})?(?:{'|'.join(_COUNTED)})|{'|'.join(_COUNTED_TENS)}){_COUNTER}"
+    rf"(?<![가-힣])(?:(?=[한두세네다여일아열스서마쉰예])({'|'.join(_COUNTED_TENS)})?({'|'.join(_COUNTED)})?{_COUNTER}"
     rf"|((?={_DIGIT}[십백천])(?:{_DIGIT}천)?(?:{_DIGIT}백)?(?:{_DIGIT}십)?{_DIGIT}|[삼오육칠팔]){_COUNTER}"
     rf"|({'|'.join(_ALONE)})(?=까지|[이은을만로]|[\s.,]|$))"
 )
@@ -45,7 +45,7 @@ def numbers_of(text: str) -> frozenset[str]:
     text = _HOUR.sub(r"\1", _THOUSANDS.sub("", text))
     text = _KOREAN_NUMBER.sub(_digits, text)
     spelled = (_spelled(*map(str.casefold, words)) for words in _SPELLED_NUMBER.findall(text))
-    counted = (_ALONE.get(alone) or _counted(native, sino) for native, sino, alone in _COUNTED_WORD.findall(text))
+    counted = (_counted(*words) for words in _COUNTED_WORD.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelled, *counted))
 
 
@@ -55,13 +55,11 @@ def _spelled(tens: str, unit: str, scale: str, alone: str) -> str:
     return f"{value:g}"
 
 
-def _counted(native: str, sino: str) -> str:
-    """Return a Korean number in digits: "스물네", or "이백오십"."""
-    if native:
-        tens = next((name for name in _COUNTED_TENS if native.startswith(name)), "")
-        return f"{_COUNTED_TENS.get(tens, 0) + _COUNTED.get(native.removeprefix(tens), 0)}"
+def _counted(tens: str, unit: str, sino: str, alone: str) -> str:
+    """Return a Korean number in digits: "스물네", "이백오십", "둘"."""
     parts = re.findall(f"({_DIGIT})([십백천]|$)", sino)
-    return f"{sum((_DIGITS.find(digit) + 1 if digit else bool(unit)) * _POWERS.get(unit, 1) for digit, unit in parts)}"
+    value = sum((_DIGITS.find(digit) + 1 if digit else bool(power)) * _POWERS.get(power, 1) for digit, power in parts)
+    return _ALONE.get(alone) or f"{_COUNTED_TENS.get(tens, 0) + _COUNTED.get(unit, 0) + value}"
 
 
 def _digits(match: re.Match[str]) -> str:
