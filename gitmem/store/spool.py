@@ -234,10 +234,7 @@ class HookSpool(Spool):
         super().make()
 
     def accept(self, event: str, owner: int, data: bytes, host: str = _FIRST_HOST) -> str:
-        """Store a payload byte for byte and return its name.
-
-        Raises RefusedError if it is too large to be read back, OSError if it could not be stored; no file is left.
-        """
+        """Store a payload byte for byte and return its name; raises as `deliver`."""
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")
         self.make()
@@ -291,11 +288,8 @@ class HookSpool(Spool):
         return sum(not name.startswith(_SESSION_START) for name in self.names())
 
     def names(self) -> list[str]:
-        """Return the names of the payloads that waited at one moment, without those that another process removes.
-
-        The folder is listed until two listings agree: one made while files arrive may miss an earlier one.
-        """
-        listed = _listed(self.folder)
+        """Return the names of the payloads that waited at one moment, without those that another process removes."""
+        listed = _listed(self.folder)  # until two listings agree: one made while files arrive may miss an earlier one
         for _ in range(_MAX_RETRIES):
             previous, listed = listed, _listed(self.folder)
             if listed == previous:
@@ -336,12 +330,10 @@ class HookSpool(Spool):
             shutil.move(os.path.join(self.folder, name), os.path.join(into.folder, name))
 
     def remove(self, names: list[str]) -> None:
-        """Remove committed payloads, all at once: half a turn would be read as another turn.
-
-        Their names are written to a list first, so that a reader, also one after a crash, takes them as removed.
-        """
+        """Remove committed payloads, all at once: half a turn would be read as another turn."""
         if not names:
             return
+        # Their names are listed first, so that a reader, also one after a crash, takes them as removed.
         path = os.path.join(self.folder, f"{_REMOVED}{os.getpid()}-{os.urandom(4).hex()}")
         with contextlib.suppress(OSError):
             with open(f"{path}.new", "x", encoding="utf-8") as file:
