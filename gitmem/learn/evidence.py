@@ -49,7 +49,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of 
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
 # What joins two clauses: "and", and a Korean verb in "-고" or "-며" that is no part of a longer phrase.
 _JOINED = re.compile(
-    r"\s+(?=and\s)|(?<=[가-힣][고며])(?<![말않니라다자냐려재경광창사참신로]고)(?<!그리고)\s+(?!나서|나면|난|있|싶|보|계)",
+    r"(?<!\s)\s+(?=and\s)|(?<=[가-힣][고며])(?<![말않니라다자냐려재경광창사참신로]고)(?<!그리고)\s+(?!나서|나면|난|있|싶|보|계)",
     re.IGNORECASE,
 )
 _KOREAN_JOINT = re.compile(r"(?:(?<=[주하])시)?(?:고|으?며)$")

@@ -97,7 +97,7 @@ def test_away_from_a_terminal_a_model_judges_where_the_options_say_so(gitmem, se
     assert gitmem("install", "claude", *options)[0] == 0
     judges = json.loads(gitmem("config", "summary.provider", "--json")[1])
     assert judges["value"] == (provider or "offline")
-    off = "to let a model review finished sessions" in gitmem("status")[1]
+    off = "gitmem config --user summary.provider agent" in gitmem("status")[1]
     assert off is (provider != "agent")
 
 
