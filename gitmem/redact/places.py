@@ -52,10 +52,12 @@ def values_beside(text: str, lowered: str, words: str) -> Iterator[Span]:
         for value in compiled(_RUN).finditer(text, max(start, done), end + _LONGEST):
             if value.start() >= end:
                 break
-            done = value.end()
-            kind = _kind_of(text, *value.span())
+            begin, done = value.span()
+            if text[begin - 1 : begin] == "\\":  # an escape of JSON, which stays whole
+                begin += 5 if text[begin] == "u" else 1
+            kind = _kind_of(text, begin, done) if begin < done else ""
             if kind:
-                yield Span(*value.span(), kind)
+                yield Span(begin, done, kind)
 
 
 def _surroundings(lowered: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:

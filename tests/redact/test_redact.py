@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gitmem
@@ -345,6 +345,7 @@ def test_redacting_what_nearly_is_a_secret_is_idempotent(fragments):
 
 
 @given(st.lists(FRAGMENTS, max_size=12), st.booleans())
+@example(["\n", "q9" + "xT4mVb7Kd2Rw8Zc3Nf6H", "비밀번호는 "], False)
 def test_json_stays_json_whatever_its_strings_hold(fragments, ascii_only):
     document = {"a": "".join(fragments), "b": [*fragments, {"password": "".join(fragments[:2])}], "token": 12}
     after = json.loads(redact(json.dumps(document, ensure_ascii=ascii_only)).text)

@@ -83,7 +83,7 @@ def test_a_model_judges_what_was_recorded_before_and_a_user_sees_question_answer
     model_server.reply = lambda _: NOTHING | {"facts": [refused]}
     replay_asked("s-judge", 0)
     gitmem("config", "--user", "summary.provider", "--unset")
-    assert "none; to let a model review finished sessions" in gitmem("status")[1]
+    assert "none; to turn one on: gitmem config --user" in gitmem("status")[1]
     assert gitmem("judge")[0] == 2  # no model is named
     gitmem("config", "--user", "summary.provider", "openai")
     code, out, _ = gitmem("judge", "--dry-run")
