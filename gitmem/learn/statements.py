@@ -35,7 +35,8 @@ _LABELS = {
 _LASTING = ("lasts", "opens", "forbids")  # kinds of phrases that make a rule of an order
 # Korean particles: who acts, what is done ("입력값을 검증해"), a topic and how ("변수명은 snake_case로 해").
 _ACTS, _DONE, _TOPIC, _HOW = (
-    re.compile(rf"\S{one}\s") for one in ("(?<![같없많깊높])[이가]", "[을를]", "(?<![때에서로])[은는]", "[로에게]")
+    re.compile(rf"\S{particle}\s")
+    for particle in ("(?<![같없많깊높])[이가]", "[을를]", "(?<![때에서로])[은는]", "[로에게]")
 )
 _NOTHING = "(?!)"  # pattern of a kind without rows
 _REDACTED = "[REDACTED:"  # begins what stands for a secret

@@ -1,8 +1,7 @@
 """Confirm, retire, reword and supersede facts as a user says; compare facts that no session here taught.
 
 `gitmem.record.fact_book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted,
-are compared once, in the background, on each machine. A pair is left alone if a user said that both hold, or a model's
-judgement compared them.
+are compared once, in the background, on each machine, but for pairs that a user or a model's judgement settled.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.git.log import Commit, log
-from gitmem.history.authors import look_up_all
+from gitmem.history.authors import People, look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.similarity import WEIGHED, contradict, has_same_words, may_concern, rivals_of
@@ -47,10 +46,7 @@ class MovedOnError(GitmemError):
 
 
 def find_fact(store: Store, text: str) -> Fact:
-    """Return the fact with an id, an unambiguous prefix of one, or a file name, or the one in force that says a text.
-
-    Raises NotFoundError if there is none, or more than one.
-    """
+    """Return the fact of an id, its prefix or file name, else the only one that says a text; raises NotFoundError."""
     bare = text.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
     by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
@@ -61,17 +57,19 @@ def find_fact(store: Store, text: str) -> Fact:
 
 def _saying(store: Store, text: str) -> Fact:
     """Return the only fact in force with the words of a text, or that has them among others."""
-    current = [fact for fact in known_facts(store) if fact.binds]
     words = " ".join(text.split()).strip(" .").casefold()
-    exact = [fact for fact in current if has_same_words(fact.description, text)]
-    saying = exact or [fact for fact in current if words and words in fact.description.casefold()]
+    exact = [fact for fact in known_facts(store) if has_same_words(fact.description, text)]
+    current = [fact for fact in known_facts(store) if fact.binds]
+    saying = [fact for fact in exact if fact.binds]
+    saying = saying or [fact for fact in current if words and words in fact.description.casefold()]
     if len(saying) == 1:
         return saying[0]
-    if not saying and (ended := [fact for fact in known_facts(store) if has_same_words(fact.description, text)]):
-        remedy = f"To have it in force again: gitmem facts confirm {ended[-1].id}"
-        raise NotFoundError(f"{ended[-1].id} says that, and is {ended[-1].status} already.", remedy)
-    near = saying or [fact for fact in current if may_concern(fact.description, text)]
-    listed = "; ".join(f"{fact.id} {fact.description}" for fact in near[:_MOST_NAMED])
+    if exact and not saying:
+        remedy = f"To have it in force again: gitmem facts confirm {exact[-1].id}"
+        raise NotFoundError(f"{exact[-1].id} says that, and is {exact[-1].status} already.", remedy)
+    near = (saying or [fact for fact in current if may_concern(fact.description, text)])[:_MOST_NAMED]
+    whose = People(store).whose  # no fence is around an error: it does not have the words of another author
+    listed = "; ".join(f"{fact.id} {f'by {by}' if (by := whose(fact.id)) else fact.description}" for fact in near)
     what = "More than one fact in force says" if saying else "No fact in force says"
     remedy = f"Give the id of one: {listed}" if near else "'gitmem facts list' lists them."
     raise NotFoundError(f"{what} {one_line(text, MAX_DESCRIPTION)!r}.", remedy)

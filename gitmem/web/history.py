@@ -22,7 +22,7 @@ from gitmem.store import transcripts
 from gitmem.store.learned import episode_paths, pattern_headers, read_episode, read_pattern
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
-from gitmem.tell.reasons import Reason, reasons
+from gitmem.tell.reasons import Reason, reasons, speaks_of
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.tell.why import why_place
 from gitmem.tell.written_code import code_left
@@ -134,7 +134,14 @@ def _reason(reason: Reason) -> dict[str, Any]:
         "exchange": exchange.id if exchange else "",
         "session": exchange.session if exchange else "",
         "by": reason.author,
-        "facts": [{**fields(fact, "id description"), "ended": fact.id in reason.ended} for fact in reason.facts],
+        "facts": [
+            {
+                **fields(fact, "id description"),
+                "ended": fact.id in reason.ended,
+                "same_turn": not speaks_of(fact, reason.whys),
+            }
+            for fact in reason.facts
+        ],
     }
 
 

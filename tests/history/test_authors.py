@@ -7,10 +7,11 @@ import pytest
 from gitmem.archive.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import make_id
-from gitmem.errors import GitmemError
+from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.authors import UNKNOWN, People, look_up_all
 from gitmem.history.authorship import FOREIGN, How, Origin
 from gitmem.platform.machine import Context
+from gitmem.record.fact_edits import find_fact
 from gitmem.search.engine import answer
 from gitmem.search.hits import named
 from gitmem.store.store import Store
@@ -60,6 +61,18 @@ def test_an_author_called_like_an_id_is_not_taken_for_one(team: World):
     ada, other = team.by("Ada"), team.by("x0000000000")
     saved(other, "Write dates as ISO 8601 in every log")
     assert People(ada.store).whose("x0000000000", "") == UNKNOWN
+
+
+def test_where_a_text_names_no_fact_those_of_others_are_listed_without_their_words(team: World):
+    ada, kim = team.by("Ada"), team.by("Kim")
+    ours = saved(ada, "Update the glossary before each release")
+    theirs = saved(kim, "Rotate the tokens of the shop before each release")
+    for text in ("before each release", "Tokens and the glossary change with a release"):
+        with pytest.raises(NotFoundError) as error:
+            find_fact(ada.store, text)
+        assert f"{ours} Update the glossary" in error.value.remedy
+        assert f"{theirs} by Kim" in error.value.remedy
+        assert "shop" not in error.value.remedy
 
 
 def test_an_unknown_id_has_no_origin(team: World):

@@ -10,6 +10,7 @@ import pytest
 
 from gitmem.document.code_lines import digest_of, parse_written
 from tests.copies import run_git
+from tests.web.conftest import Viewer
 from tests.world import World
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -248,6 +249,10 @@ def test_a_decision_of_the_same_turn_about_something_else_is_called_so_and_lines
     assert re.search(r"(?m)^  rule      The project needs Python 3\.11\. \^", told)
     facts = coder.why("pyproject.toml")[0]["facts"]
     assert {fact["kind"]: fact["same_turn"] for fact in facts} == {"decision": True, "rule": False}
+    viewer = Viewer(str(coder.world.root), coder.world.context).sign_in()
+    page = viewer.get("/why?where=pyproject.toml:1")
+    assert re.search(r"Heights are in metres\.</a> <span[^>]*>of the same turn<", page)
+    assert page.count("of the same turn") == 1
 
 
 def test_a_file_that_was_never_committed_leads_to_the_request_that_wrote_it(coder):
