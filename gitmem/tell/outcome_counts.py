@@ -178,7 +178,7 @@ def measure(
         "told": {how: sum(text.how == how and text.tokens > 0 for text in notes.given) for how in HOWS},
         "most": _most(store, rows),
         "effectiveness": {
-            "mends": {"told": told, "mended": fixed, "rate": round(fixed / told, 2) if told else None},
+            "fixes": {"shown": told, "worked": fixed, "rate": round(fixed / told, 2) if told else None},
             "helped": _helped(notes.given, rows),
         },
         "tokens": _tokens(store, notes.given, weeks),

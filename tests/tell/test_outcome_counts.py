@@ -45,16 +45,16 @@ def remember(world: World, made: Turn) -> None:
 def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(world):
     at = world.clock.now
     remember(world, turn("s-1", at - timedelta(hours=1)))
-    assert measure(world.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
+    assert measure(world.store)["effectiveness"]["fixes"] == {"shown": 0, "worked": 0, "rate": None}
     for session in ("s-2", "s-3"):
         assert tell_error(world.store, session, ERROR)
     remember(world, turn("s-2", at))
     broken = turn("s-3", at)
     left = broken.failures[0]._replace(fixed_by="", meanwhile="")
     remember(world, broken._replace(failures=(left,), runs=broken.runs[:1]))
-    assert measure(world.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
+    assert measure(world.store)["effectiveness"]["fixes"] == {"shown": 2, "worked": 1, "rate": 0.5}
     note_fixes(world.store, "s-2", [turn("s-2", at)])
-    assert measure(world.store)["effectiveness"]["mends"]["told"] == 2
+    assert measure(world.store)["effectiveness"]["fixes"]["shown"] == 2
 
 
 def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(world):

@@ -139,12 +139,12 @@ def _found(figure: Mapping[str, Any]) -> str:
 
 
 def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
-    fixes, helped = effect["mends"], effect["helped"]
+    fixes, helped = effect["fixes"], effect["helped"]
     if helped["good"] or helped["bad"]:
         yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
-    if fixes["told"]:
-        yield _row("fixes", f"{fixes['mended']:>10,} of {fixes['told']:,} shown: the error was gone afterwards")
-    if not (fixes["told"] or helped["judged"]):
+    if fixes["shown"]:
+        yield _row("fixes", f"{fixes['worked']:>10,} of {fixes['shown']:,} shown: the error was gone afterwards")
+    if not (fixes["shown"] or helped["judged"]):
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:
         yield "Success of turns that were shown something"
