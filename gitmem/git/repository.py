@@ -276,9 +276,11 @@ class Repository:
 
     def _once(self, question: tuple[str, ...], ask: Callable[[], T]) -> T:
         """Return git's answer to a question that a sync, or a page, asks several times."""
-        if question not in self._answers:
-            self._answers = {**dict([*self._answers.items()][-3:]), question: ask()}
-        answer: T = self._answers[question]
+        if question in self._answers:
+            known: T = self._answers[question]
+            return known
+        answer = ask()  # first: another thread may keep its answer meanwhile
+        self._answers = {**dict([*self._answers.items()][-3:]), question: answer}
         return answer
 
     def is_ancestor(self, old: str, new: str) -> bool:

@@ -52,14 +52,15 @@ def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
     store, tip = view.store, view.tip or ""
     before, _ = view.kept.get("documents", (tip, ()))
-    with ThreadPoolExecutor(1) as ahead:  # git looks what is new while all facts are read, which the start uses
-        ahead.submit(view.records)
-        if before != tip:
-            ahead.submit(store.repository.changes, str(before), tip)
-        view.facts  # noqa: B018
-    learned = _learned(view)
-    pending = () if view.for_others else glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
+        with ThreadPoolExecutor(2) as ahead:  # git looks what is new while all facts are read, which the start uses
+            if before != tip:
+                store.identity()  # the authors need it
+                ahead.submit(store.repository.changes, str(before), tip)
+            ahead.submit(lambda: view.records() and view.people.all_mine)
+            view.facts  # noqa: B018
+        learned = _learned(view)
+        pending = () if view.for_others else glance(store)
         shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
     shown = [part for part in shown if not (view.for_others and part.title in {TITLE, PRIVATE_TITLE})]
     tokens = estimate_tokens(start_text(store, shown))
