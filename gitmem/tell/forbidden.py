@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 
@@ -72,13 +72,15 @@ class Counted(Value):
 
 
 def firings(private: str) -> list[Firing]:
-    """Return what fired, the oldest first; lines of another form are passed over."""
+    """Return what fired since the user last kept its rule, the oldest first; lines of another form are passed over."""
     fired: list[Firing] = []
     made: set[tuple[str, str]] = set()
     for line in read_text(os.path.join(private, _FILE)).splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row = json.loads(line)
-            if row.get("made"):
+            if row.get("kept"):  # what went before the user's answer asks for no other
+                fired = [firing for firing in fired if firing.rule != row["kept"]]
+            elif row.get("made"):
                 made.add((row["session"], row["call"]))
             else:
                 fired.append(Firing(datetime.fromisoformat(row["at"]), row["session"], row["rule"], row["call"]))
@@ -189,9 +191,9 @@ def decision_of(rule: Fact) -> Decision:
     return next((decision for decision in Decision if decision.value == rule.enforce), Decision.TELL)
 
 
-def forbidding(store: Store) -> list[Fact]:
-    """Return the facts in force here that forbid something, of this part of the project."""
-    facts = known_facts(store)
+def forbidding(store: Store, facts: Sequence[Fact] | None = None) -> list[Fact]:
+    """Return the facts in force here that forbid something, of this part of the project; `facts` are those known."""
+    facts = known_facts(store) if facts is None else facts
     statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
     in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds)
     return [fact for fact in in_force if not fact.scope or do_meet(fact.scope, (store.here,))]
@@ -210,9 +212,9 @@ def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
     return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
 
 
-def rules_to_review(store: Store) -> list[tuple[Fact, Counted | None]]:
+def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[tuple[Fact, Counted | None]]:
     """Return the rules that wait for a user: without a number those of others to confirm, with it the ignored ones."""
-    rules = forbidding(store)
+    rules = forbidding(store, facts)
     if not rules:
         return []
     unconfirmed, fired = unconfirmed_rules(store, rules), firings_by_rule(store.private)
@@ -222,6 +224,7 @@ def rules_to_review(store: Store) -> list[tuple[Fact, Counted | None]]:
 
 def confirm_rule(store: Store, rule: Fact) -> None:
     """Have a rule act on this machine with the literals that it has now; the user said yes to it."""
+    _append(store.private, [json.dumps({"kept": rule.id})])
     path = os.path.join(store.private, _CONFIRMED)
     write_json(path, {**read_object(path), rule.id: _digest(rule)})
     renew_forbids(store)

@@ -244,7 +244,16 @@ def _answer_change(store: Store, form: Mapping[str, str]) -> str | None:
     return answer_change(store, change, accept=take == Take.THEIRS)
 
 
-_REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change}
+def _answer_rule(store: Store, form: Mapping[str, str]) -> str | None:
+    rule = _as_seen(store, find_fact(store, form.get("id", "")), form.get("blob", ""), form)
+    if _chosen(form, "take", (Take.OURS, Take.THEIRS), "Neither yes nor no was chosen for the rule.") == Take.THEIRS:
+        confirm_rule(store, rule)
+        return None
+    with _unmoved(store, rule, form):
+        return "".join(forbid(store, rule, ())[-1:])
+
+
+_REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change, "rule": _answer_rule}
 
 
 def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise: str) -> str:

@@ -162,6 +162,7 @@ class Pages:
             form = {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}
             view, path = self._view(path, {}, cookies)
             done = act(view, path, form, fields.get("fact", ()))
+            view.kept.pop("waiting", None)  # an answer may leave the tip where it was
         except MovedError as error:
             return self._html("moved", error.page, view, 409)
         except ValueError:

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import re
 from collections import Counter
+from collections.abc import Sequence, Sized
 from datetime import date
 from typing import Any
 
@@ -31,7 +32,7 @@ from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.learned import known_concepts, known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, unconfirmed_rules
+from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, rules_to_review, unconfirmed_rules
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 
@@ -165,7 +166,7 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a user."""
     store = view.store
     if not store.tip:
-        kinds = ("pairs", "changes", "documents", "stale", "gone", "purges", "summaries")
+        kinds = ("pairs", "changes", "documents", "rules", "stale", "gone", "purges", "summaries")
         return {**dict.fromkeys(kinds, ()), "more": {}}
     statuses = view.statuses
     disputed = any(status.disputes for status in statuses.values())
@@ -184,17 +185,19 @@ def show_review(view: View) -> dict[str, Any]:
             "machine": origin.machine if origin else "",
         }
 
-    changes = [*others_changes(store).values()]
-    long = (("pairs", pairs), ("changes", changes), ("documents", documents), ("stale", stale), ("gone", gone))
+    changes, rules = [*others_changes(store).values()], rules_to_review(store, view.facts)
+    lists: Sequence[Sized] = (pairs, changes, documents, rules, stale, gone)
+    long = zip(("pairs", "changes", "documents", "rules", "stale", "gone"), map(len, lists), strict=True)
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
         "changes": [_change(view, change) for change in changes[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
+        "rules": [{**ticked(view, rule, statuses[rule.id]), **_rule(store, rule)} for rule, _ in rules[:_MOST]],
         "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
         "purges": [_purge(view, purge.path, purge.why) for purge in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
-        "more": {name: len(rows) - _MOST for name, rows in long if len(rows) > _MOST},
+        "more": {name: number - _MOST for name, number in long if number > _MOST},
     }
 
 

@@ -33,6 +33,7 @@ from gitmem.store.heard import heard_since_install
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
+from gitmem.tell.forbidden import rules_to_review
 from gitmem.tell.outcome_counts import measure
 from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.tell.start_facts import PRIVATE_TITLE, TITLE
@@ -133,6 +134,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
         (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
         (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
         (gone, "fact", "of branches that are gone and were never merged", "/review"),
+        (len(rules_to_review(store, view.facts)), "rule", "that agents ignore or you have not confirmed", "/review"),
         (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
         (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
         (len(spool.aside()) + len(hooks.aside()), "file", "that could not be read", "/sync"),

@@ -20,12 +20,14 @@ from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.learn.end import replay
 from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.record.fact_edits import forbid
 from gitmem.record.save import save, save_text
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts, read_headers
 from gitmem.store.layers import private_store
 from gitmem.store.remotes import REFS, add_remote
+from gitmem.tell.forbidden import Firing, note_firing, note_made
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
 from gitmem.web.render import MENU, export
@@ -470,6 +472,23 @@ def test_a_badge_counts_what_needs_one(viewer):
     viewer.add("Always use tabs in Go files.")
     viewer.add("Never use tabs in Go files.")
     assert 'aria-label="1 thing needs you">1</a>' in viewer.get("/facts")
+
+
+@pytest.mark.parametrize("take, forbids", [("theirs", ["make"]), ("ours", [])])
+def test_a_rule_that_agents_ignore_waits_as_in_the_status_until_the_user_keeps_it_or_not(viewer, take, forbids):
+    rule = viewer.add("Always deploy with the script.", "rule")
+    store = viewer.reopen()
+    forbid(store, rule, ["make"])
+    for session in "abc":
+        note_firing(store.private, Firing(store.context.clock(), session, rule.id, "t"))
+        note_made(store.private, [(session, "t")])
+    assert "1 rule that agents ignore" in viewer.get("/")
+    (shown,) = viewer.json("/review.json")["rules"]
+    assert "ignored 3 of 3 times" in viewer.get("/review")
+    viewer.post("/review/rule", id=rule.id, blob=shown["blob"], take=take)
+    assert not viewer.json("/review.json")["rules"]
+    assert viewer.json(f"/fact/{rule.id}.json")["forbids"] == forbids
+    assert 'class="badge"' not in viewer.get("/facts")
 
 
 @pytest.mark.slow
