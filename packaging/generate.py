@@ -256,8 +256,9 @@ _WORDS = ("a prompt", "a second message", "an answer", "a refusal", "queued", "s
 def words_table() -> str:
     """Return what each host says of its user's words and its subagents."""
     lines = [f"| agent | {' | '.join(_WORDS)} |", "| --- |" + " --- |" * len(_WORDS)]
-    known = ((host.title, host.says) for host in map(find_host, sorted(NAMES)) if host.says is not None)
-    return "\n".join([*lines, *(f"| {title} | {' | '.join(says)} |" for title, says in known)])
+    text = (ROOT / "tests" / "data" / "hosts" / "words.tsv").read_text(encoding="utf-8")
+    _, *rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return "\n".join([*lines, *(f"| {find_host(name).title} | {' | '.join(says)} |" for name, *says in rows)])
 
 
 def _files(host: Host, scope: Scope, part: str) -> str:

@@ -9,7 +9,6 @@ from gitmem.hosts.host import (
     Edits,
     Host,
     InstallPlace,
-    Says,
     Scope,
     command_hooks,
     folder_name,
@@ -73,7 +72,6 @@ HOST = Host(
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
     off_switch=(("disableAllHooks",), True),
-    says=Says(),
     subagents=lambda path: [  # below the session, in older versions beside it
         *files_below(path.removesuffix(".jsonl"), "subagents"),
         *called_by(path, "sessionId", prefix="agent-"),

@@ -15,13 +15,10 @@ from datetime import timedelta
 from gitmem.hosts.host import (
     ASKS,
     EVENTS,
-    UNTESTED,
-    WORDLESS,
     Edits,
     Host,
     InstallPlace,
     Payload,
-    Says,
     answered,
     begun_below,
     command_hooks,
@@ -232,7 +229,6 @@ CODEX = Host(
     sessions=lambda place: begun_below(
         place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd"
     ),
-    says=Says(refusal=WORDLESS, queued=UNTESTED),
     subagents=lambda path: called_by(path, "parent_thread_id"),
     trust=trust,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.hosts.host import NOTHING_TESTED, Edits, Host, InstallPlace, Payload, text_of
+from gitmem.hosts.host import Edits, Host, InstallPlace, Payload, text_of
 
 _CURSOR_TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit", "write": "Write"}
 _CURSOR_EVENTS = {
@@ -59,6 +59,5 @@ CURSOR = Host(
     answer=lambda _, text: {"additional_context": text},
     decide=lambda _, decision, reason: {"permission": decision, "user_message": reason, "agent_message": reason},
     sign="",
-    says=NOTHING_TESTED,
     note="Nobody has tried this with Cursor yet; 'gitmem status' shows whether its sessions arrive.",
 )

@@ -19,15 +19,11 @@ from functools import partial
 from gitmem.hosts.host import (
     ASKS,
     LATE,
-    QUEUES,
-    UNTESTED,
     WITH_FAILURES,
-    WORDLESS,
     Edits,
     Host,
     InstallPlace,
     Payload,
-    Says,
     answered,
     command_hooks,
     first_object,
@@ -200,7 +196,6 @@ GEMINI = Host(
     records=_records,
     sessions=_sessions,
     off_switch=(("hooksConfig", "enabled"), False),
-    says=Says(second=QUEUES, refusal=WORDLESS),
     subagents=_subagents,
 )
 _QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
@@ -291,7 +286,6 @@ QWEN = Host(
     records=partial(records, read=_qwen_item),
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
     off_switch=(("disableAllHooks",), True),
-    says=Says(refusal=WORDLESS, queued=UNTESTED),
     subagents=lambda path: transcripts_in(
         os.path.dirname(path), "..", "subagents", os.path.basename(path).removesuffix(".jsonl")
     ),

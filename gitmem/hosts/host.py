@@ -22,29 +22,6 @@ if TYPE_CHECKING:
 
 Home = tuple[Mapping[str, str], str]  # the environment, the home folder
 Edits = Sequence[Any]  # each a `gitmem.hosts.settings.Edit`, which no hook loads
-# Cells of docs/hosts.md, "What an agent says of its user": "yes" is what a recording of the real client shows
-# (tests/hosts/test_words.py).
-YES = "yes"
-UNTESTED = "untested"
-WORDLESS = "without words: they come as the next message"
-QUEUES = "it queues them"
-
-
-class Says(Value):
-    """A row of the table: in a transcript or a hook, which of these a host tells apart."""
-
-    prompt: str = YES
-    second: str = YES
-    answer: str = YES
-    refusal: str = YES
-    queued: str = YES
-    subagents: str = YES
-    notices: str = YES
-
-
-NOTHING_TESTED = Says(*[UNTESTED] * len(Says._fields))  # of a client that could not be driven
-
-
 SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
 WINDOWS = os.name == "nt"
@@ -174,11 +151,11 @@ class Host(Value):
     `records` reads the lines of a transcript; `lines` reads these from a path, or returns None if it is a text file.
     `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from the environment, the
     home and the session's id, for hosts whose payloads name none. `subagents` are the paths of the transcripts of a
-    session's subagents, `says` which words of its user it tells. `sign` is the key of a line in an answer that the
-    host shows to the user, "" if it shows none. `trust` makes the tables by which the host trusts the hooks in a file
-    with this path and text, if it asks for that; `note` says what a user has to do once after installing. `slash` is
-    what the host has people type before a command's name. `programs` are its programs, if not its name alone.
-    `off_switch` is the setting, by its keys, and the value with which the host runs no hooks.
+    session's subagents. `sign` is the key of a line in an answer that the host shows to the user, "" if it shows none.
+    `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it asks for that;
+    `note` says what a user has to do once after installing. `slash` is what the host has people type before a command's
+    name. `programs` are its programs, if not its name alone. `off_switch` is the setting, by its keys, and the value
+    with which the host runs no hooks.
     """
 
     name: str
@@ -197,7 +174,6 @@ class Host(Value):
     sessions: Callable[[InstallPlace], list[str]] | None = None
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
     subagents: Callable[[str], list[str]] | None = None
-    says: Says | None = None
     sign: str = "systemMessage"
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""

@@ -17,14 +17,11 @@ from functools import partial
 
 from gitmem.hosts.host import (
     ASKS,
-    NOTHING_TESTED,
-    UNTESTED,
     WITH_FAILURES,
     Edits,
     Host,
     InstallPlace,
     Payload,
-    Says,
     Scope,
     answered,
     begun_below,
@@ -244,7 +241,6 @@ def _make_host(name: str, title: str) -> Host:
         decide=_refusing,
         hears_before=False,
         records=partial(records, read=_read_item),
-        says=Says(queued=UNTESTED, subagents="yes, but not in an export"),
         lines=_lines,
         sessions=partial(_sessions, name),
     )
@@ -305,7 +301,6 @@ PI = Host(
     hears_before=False,
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
-    says=Says(answer="it asks none", refusal="it asks for no leave", subagents="it has none"),
 )
 _AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edit"}
 _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
@@ -326,6 +321,5 @@ AMP = Host(
     folder=os.path.join(".config", "amp"),
     events={event: event for event in _AMP_EVENTS.split()},
     read=_amp_read,
-    says=NOTHING_TESTED,
     note="Nobody has tried this with Amp yet; 'gitmem status' shows whether its sessions arrive.",
 )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import WORDLESS, YES
 from gitmem.hosts.registry import NAMES, find_host, read_transcript
 from gitmem.learn.end import read_lines, replay
 from gitmem.model.transcript import Role, Unread, hook_events
@@ -25,6 +24,9 @@ QUESTION = "Which database shall I use?"
 TYPED = {ASKED, SECOND, AFTER}
 HOSTS = sorted(path.name for path in WORDS.iterdir())
 SAID = {"prompt": ASKED, "second": SECOND, "queued": SECOND}
+YES, WORDLESS = "yes", "without words: they come as the next message"
+ROWS = [line.split("\t") for line in (DATA / "hosts" / "words.tsv").read_text().splitlines() if line[0] != "#"]
+SAYS = {name: dict(zip(ROWS[0][1:], says, strict=True)) for name, *says in ROWS[1:]}
 
 
 @pytest.fixture
@@ -56,17 +58,17 @@ def turns(recordings):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_each_yes_of_the_table_is_in_a_recording(turns, host):
-    says, found = find_host(host).says, turns(host)
+    says, found = SAYS[host], turns(host)
     words = [one for turn in found for one in turn.words]
     texts = {turn.prompt for turn in found} | {one.text for one in words if one.kind is WordKind.ADDITION}
     for column, text in SAID.items():
-        assert text in texts or getattr(says, column) != YES, column
+        assert text in texts or says[column] != YES, column
     answers = [one for one in words if one.kind is WordKind.ANSWER]
-    assert says.answer != YES or ("SQLite" in answers[0].text and QUESTION in answers[0].about)
+    assert says["answer"] != YES or ("SQLite" in answers[0].text and QUESTION in answers[0].about)
     refusals = [one.text for one in words if one.kind is WordKind.REFUSAL]
-    assert says.refusal not in {YES, WORDLESS} or refusals == [REFUSED if says.refusal == YES else ""]
+    assert says["refusal"] not in {YES, WORDLESS} or refusals == [REFUSED if says["refusal"] == YES else ""]
     files = {Path(file).name for turn in found for file in turn.files}
-    assert files == ({"schema.sql"} if says.subagents.startswith(YES) else {"notes.md"} if host == "pi" else set())
+    assert files == ({"schema.sql"} if says["subagents"].startswith(YES) else {"notes.md"} if host == "pi" else set())
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -79,7 +81,7 @@ def test_nothing_that_nobody_typed_is_the_users(turns, host):
     )
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if find_host(host).says.subagents.startswith(YES)])
+@pytest.mark.parametrize("host", [host for host in HOSTS if SAYS[host]["subagents"].startswith(YES)])
 def test_what_a_subagent_did_is_marked_as_its_own(recordings, host):
     records = [record for path in recordings(host) for record in read(host, path)[0]]
     written = [one for one in records if one.role is Role.CALL and "create table" in str(one.input)]
@@ -94,14 +96,14 @@ def test_an_import_keeps_the_words_once(world, recordings, host):
     for path in recordings(host) * 2:
         replay(world.store, path, host)
     log = "".join(path.read_text(encoding="utf-8") for path in Path(world.store.root).glob("daily/*/*/*.md"))
-    says = find_host(host).says
+    says = SAYS[host]
     assert SECOND in log
-    assert log.count(REFUSED) == (says.refusal == YES)
-    assert (QUESTION in log) == (says.answer == YES)
+    assert log.count(REFUSED) == (says["refusal"] == YES)
+    assert (QUESTION in log) == (says["answer"] == YES)
 
 
 def test_each_host_with_hooks_says_what_it_tells():
-    assert {name for name in NAMES if find_host(name).says} == {name for name in NAMES if find_host(name).events}
+    assert SAYS.keys() == {name for name in NAMES if find_host(name).events}
 
 
 def test_an_export_of_opencode_has_the_same_words(turns):
