@@ -243,11 +243,12 @@ def dispute(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fac
     }
 
 
-def settle_both(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fact]:
-    """Return two facts that no longer wait for a decision between them: both hold."""
+def settle_both(facts: Mapping[str, Fact], first: str, *others: str) -> dict[str, Fact]:
+    """Return facts that no longer wait for a decision between the first and each of the others: all hold."""
+    rivals = {first: others, **dict.fromkeys(others, (first,))}
     return {
-        fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))
-        for fact, rival in ((first, second), (second, first))
+        fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name not in gone))
+        for fact, gone in rivals.items()
     }
 
 

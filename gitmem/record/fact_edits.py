@@ -23,11 +23,11 @@ from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.similarity import WEIGHED, contradict, has_same_words, may_concern, rivals_of
 from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede, what_holds
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
 from gitmem.redact.redact import redact
-from gitmem.store.known_facts import compared_file, facts_at, known_facts, last_good
+from gitmem.store.known_facts import compared_file, facts_at, known_facts, last_versions
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -79,8 +79,8 @@ def read_fact(store: Store, known: Fact) -> Fact:
     """Return a fact of the work tree with its text; raises NotFoundError."""
     data = store.read(known.path)
     fact = parse_fact(data, known.path) if data is not None else None
-    if fact is None and data is not None and (data := last_good(store, known.path)) is not None:
-        fact = parse_fact(data, known.path)
+    if fact is None and data is not None:
+        fact = next(last_versions(store, known.path), None)
     if fact is None:
         raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
@@ -88,8 +88,7 @@ def read_fact(store: Store, known: Fact) -> Fact:
 
 def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
     """Confirm facts as true of the present code, in place of those that they contradict; return the commits."""
-    code = store.code()
-    now = store.context.clock()
+    code, now = store.code(), store.context.clock()
     branch, commit = checked_out(code) if code else ("", "")
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -137,24 +136,26 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
-    rivals = _unsettled_rivals(store, reworded(fact, clean, now))
-    settled = [
-        known
-        for known in known_facts(store)
-        if (known.id in fact.review or fact.id in known.review)
-        and contradict(fact.description, known.description)
-        and not contradict(clean, known.description)
-    ]
+    new = reworded(fact, clean, now)
+    rivals, settled = _unsettled_rivals(store, new), _outworded(store, new, fact.description)
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {**linked, fact.id: reworded(linked[fact.id], clean, now)}
-        for known in settled:
-            changed |= settle_both(changed, fact.id, known.id)
+        changed |= settle_both(changed, fact.id, *(known.id for known in settled))
         for rival in rivals:
             changed |= dispute(changed, fact.id, rival.id)
         return changed
 
     return change_facts(store, [fact, *(rival._replace(source=b"") for rival in (*rivals, *settled))], plan, subject)
+
+
+def _outworded(store: Store, fact: Fact, *said: str) -> list[Fact]:
+    """Return the facts paired with a reworded one that it contradicts no more, by what it `said`, else its history."""
+    near = (known for known in known_facts(store) if known.id in fact.review or fact.id in known.review)
+    pairs = [known for known in near if not contradict(fact.description, known.description)]
+    if pairs and not said:
+        said = tuple(old.description for old in last_versions(store, fact.path))
+    return [known for known in pairs if any(contradict(words, known.description) for words in said)]
 
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
@@ -186,9 +187,7 @@ def check_literals(literals: Collection[str]) -> None:
     wrong = next((literal for literal in literals if not usable(literal)), None)
     if wrong is not None or len(literals) > MOST_LITERALS:
         what = f"{wrong!r} cannot be looked for in a tool call." if wrong is not None else "These are too many."
-        raise RefusedError(
-            what, f"Give up to {MOST_LITERALS} literals, each a line of at most {MAX_LITERAL} characters."
-        )
+        raise RefusedError(what, f"Give up to {MOST_LITERALS}, each a line of at most {MAX_LITERAL} characters.")
 
 
 def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
@@ -264,7 +263,6 @@ def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
     fact = read_fact(store, known)
     moved = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
     data = render_fact(moved)
-
     verb = "Make private" if target.is_private else "Promote" if store.is_private else "Move elsewhere"
 
     def put(transaction: Transaction) -> None:
@@ -319,22 +317,21 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
 
 
 def compare_new_facts(store: Store) -> None:
-    """Compare new facts in force with all others, and mark pairs for review."""
+    """Compare new facts in force with all others: mark pairs for review, settle those that an edit by hand ended."""
     path, now = compared_file(store), time.time_ns()
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
     # Before gitmem kept digests, a line was the id alone.
     for new in [words for fact in facts if not {words := _words_of(fact), fact.id} & known][:_AT_ONCE]:
         fact = next(fact for fact in facts if _words_of(fact) == new)
+        _settle_reworded(store, fact)
         rivals = rivals_of(fact, facts)
         for rival in rivals:
             _mark_for_review(store, rival, fact)
         facts = _weighed(store) if rivals else facts
         seen.append(new)
         with contextlib.suppress(OSError):  # else it is compared again
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
+            replace_file(path, "".join(f"{name}\n" for name in seen[-_MOST_SEEN:]).encode())
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))
 
@@ -364,10 +361,8 @@ def look_at_arrivals(store: Store) -> bool:
 
 
 def _weighed(store: Store) -> list[Fact]:
-    return sorted(
-        (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),
-        key=lambda fact: (fact.created, fact.id),
-    )
+    facts = (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED)
+    return sorted(facts, key=lambda fact: (fact.created, fact.id))
 
 
 def _is_settled(store: Store, *facts: Fact) -> bool:
@@ -378,7 +373,7 @@ def _is_settled(store: Store, *facts: Fact) -> bool:
 
     def is_in(commit: Commit, fact: Fact) -> bool:
         stood = parse_fact(store.repository.read(commit.oid, fact.path) or b"", fact.path)
-        return stood is not None and stood.description == fact.description
+        return bool(stood and stood.description == fact.description)
 
     names = {fact.id for fact in facts}
     commits = (commit for name in names for commit in log(store.repository.git, "HEAD", trailers={Trailer.FACT: name}))
@@ -388,6 +383,12 @@ def _is_settled(store: Store, *facts: Fact) -> bool:
         else commit.subject.startswith(BOTH_HOLD) and names <= {*commit.values(Trailer.FACT)}
         for commit in commits
     )
+
+
+def _settle_reworded(store: Store, fact: Fact) -> None:
+    if settled := _outworded(store, fact):
+        names, subject = [known.id for known in settled], f"No longer contrary, as edited: {fact.description}"
+        change_facts(store, [fact, *settled], lambda linked: settle_both(linked, fact.id, *names), subject)
 
 
 def _mark_for_review(store: Store, first: Fact, second: Fact) -> None:

@@ -175,25 +175,24 @@ def _parsed(store: Store, path: str, parse: Parse) -> str:
         return _NO_HEADER
     header = None if data is None else parse(data, path)
     if header is None and data is not None and is_fact_path(path):
-        data = last_good(store, path)
-        header = None if data is None else parse(data, path)
+        last = next(last_versions(store, path), None)
+        header = None if last is None else parse(last.source, path)
     if header is None:
         return _NO_HEADER
     values = json.dumps(header[1], ensure_ascii=False, separators=(",", ":"))  # JSON escapes tabs and line breaks
     return "\t".join([*(" ".join(part.split()) for part in header[0]), values])
 
 
-def last_good(store: Store, path: str) -> bytes | None:
-    """Return the newest committed version of a fact's file that is a fact, None for none among the last ones."""
+def last_versions(store: Store, path: str) -> Iterator[Fact]:
+    """Yield the last committed versions of a fact's file that are facts, the newest first."""
     from gitmem.git.log import log
 
     tip, repository = store.tip, store.repository
     with contextlib.suppress(GitmemError):
         for commit in log(repository.git, tip, paths=[path], limit=_MOST_VERSIONS) if tip else ():
             data = repository.read(commit.oid, path)
-            if data is not None and parse_fact(data, path) is not None:
-                return data
-    return None
+            if data is not None and (fact := parse_fact(data, path)) is not None:
+                yield fact
 
 
 def _mark_copies(store: Store, lines: dict[str, str]) -> None:
