@@ -35,8 +35,9 @@ from gitmem.model.working import (
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.record.read import clean_fields, cleaner
 from gitmem.store.store import Store
+from gitmem.text.terminal import as_json
 from gitmem.text.words import estimate_tokens
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gitmem.model.episode import Episode
@@ -263,13 +264,6 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
         return (_made("WorkingMemory", value["working"]), frozenset(map(str, value["events"]))) if value else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # written by another version, or by hand: begin a new one
-
-
-def as_json(value: Any) -> Any:
-    """Return a working memory, or a part of it, as JSON has it."""
-    if isinstance(value, Value):
-        return {name: as_json(field) for name, field in value._asdict().items()}
-    return [as_json(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _made(annotation: str, value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 
 from gitmem.platform.machine import lines, table
-from gitmem.values import Any
+from gitmem.values import Any, Value
 
 FENCE = "gitmem-memory"  # the element around memory in an agent's context
 FENCE_TOKENS = 40  # at most, of the fence itself
@@ -280,7 +280,7 @@ def harmless(text: str) -> str:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """Return the named fields of a value as JSON has them: a moment in ISO 8601, a tuple as a list.
+    """Return the named fields of a value as `as_json` does.
 
     `b=a` is the field `a` by the name `b`, and what is empty in `a?` is None.
     """
@@ -288,20 +288,25 @@ def fields(value: object, names: str) -> dict[str, Any]:
     for name in names.split():
         key, _, field = name.rpartition("=")
         one: Any = getattr(value, field.removesuffix("?"))
-        one = None if field.endswith("?") and not one else one
-        values[key or field.removesuffix("?")] = one.isoformat() if hasattr(one, "isoformat") else _listed(one)
+        values[key or field.removesuffix("?")] = None if field.endswith("?") and not one else as_json(one)
     return values
 
 
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple | set | frozenset) else getattr(value, "value", value)
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it, with all in it: a `Value` is an object, a tuple a list, a moment text."""
+    value = value._asdict() if isinstance(value, Value) else value
+    if isinstance(value, dict):
+        return {name: as_json(field) for name, field in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(item) for item in value]
+    return value.isoformat() if hasattr(value, "isoformat") else getattr(value, "value", value)
 
 
 def json_text(value: object, **form: Any) -> str:
     """Return a value as JSON in which no text looks like a tag or fence; whoever parses it gets the value unchanged."""
     import json
 
-    return harmless(blunted(json.dumps(value, ensure_ascii=False, **form), _escaped))
+    return harmless(blunted(json.dumps(as_json(value), ensure_ascii=False, **form), _escaped))
 
 
 def _without(text: str, controls: str, instead: Callable[[str], str]) -> str:

@@ -35,7 +35,7 @@ def run_doctor(args: Args, app: App) -> int:
         findings = [*findings, *_examine_hosts(app, store.private), *_examine_servers(app)]
     levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
-    value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in findings]}
+    value = {"problems": problems, "warnings": warnings, "checks": findings}
     shown = [finding for finding in findings if args.verbose or finding.level != Level.OK]
     counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"

@@ -56,7 +56,7 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     again = find_fact(store, known.id)
     if args.action == "confirm" and again.forbids:
         confirm_rule(store, again)
-    value = {**fact_value(again), "commits": list(commits)}
+    value = {**fact_value(again), "commits": commits}
     text = f"{again.id} was {fact_state(again)} already."
     state = fact_state(before[again.id])
     if commits and args.action == "confirm" and fact_state(again) == state:
@@ -151,7 +151,7 @@ def _forbid(store: Store, args: Args, app: App) -> None:
     confirm_rule(store, fact)
     told = _literals(fact)
     text = f"{fact.id} forbids {told} now." if told else f"{fact.id} forbids nothing now."
-    app.answer({**fact_value(fact), "commits": list(commits)}, plain(text) + app.undo_hint(commits))
+    app.answer({**fact_value(fact), "commits": commits}, plain(text) + app.undo_hint(commits))
 
 
 def _list(store: Store, args: Args, app: App) -> None:
@@ -202,5 +202,5 @@ def run_resolve(args: Args, app: App) -> None:
         raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", f"'gitmem facts retire {fact.id}' ends it.")
     with app.waiting():
         commits = retire(store, fact, args.how) if fact.binds else ()
-    value = {"id": fact.id, "status": "resolved", "commits": list(commits)}
+    value = {"id": fact.id, "status": "resolved", "commits": commits}
     app.answer(value, f"{fact.id} is resolved{'' if commits else ' already'}{app.undo_hint(commits)}.", OWN)

@@ -166,7 +166,7 @@ def _search_stores(args: Args, app: App) -> None:
     roots = find_stores(where, app.home())
     answer = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     hits = [{"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits]
-    value = {"hits": hits, "stores": answer.stores, "left_out": list(answer.unreadable)}
+    value = {"hits": hits, "stores": answer.stores, "left_out": answer.unreadable}
     shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
     unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
     aside = f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}"

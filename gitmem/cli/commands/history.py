@@ -119,9 +119,9 @@ def run_sessions(args: Args, app: App) -> None:
     if args.session is not None:
         summary = find_session(store, args.session)
         if args.question:
-            asked = [window._asdict() for window in answers_of(store, summary.id)]
+            asked = answers_of(store, summary.id)
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
-            body = "\n\n".join(form.format(**session) for session in asked)
+            body = "\n\n".join(form.format(**window._asdict()) for window in asked)
             app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
         show_session(store, summary, app)
@@ -218,8 +218,7 @@ def run_undo(args: Args, app: App) -> None:
     app.notices(done.notices)
     undone = [commit_value(item) for item in done.undone]
     already = [{**commit_value(item), "undone_by": by} for item, by in done.already]
-    value = {"commit": done.commit, "dry_run": args.dry_run, "undone": undone, "already": already}
-    value["files"] = list(done.files)
+    value = {"commit": done.commit, "dry_run": args.dry_run, "undone": undone, "already": already, "files": done.files}
     app.answer(value, _text(done, dry_run=args.dry_run))
 
 

@@ -237,6 +237,5 @@ def run_adopt(args: Args, app: App) -> None:
         )
     done = adopt(store, folder)
     look_at_arrivals(store)
-    value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
-    app.answer({**value, "commits": list(done.commits)}, f"{folder}: {counts}.", OWN)
+    app.answer({"folder": folder, **done._asdict()}, f"{folder}: {counts}.", OWN)

@@ -22,7 +22,7 @@ from gitmem.model.pattern import BugPattern
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
 from gitmem.model.request import TaskType
 from gitmem.model.working import WorkingMemory
-from gitmem.record.working_memory import as_json, brief, change_of, change_working, find_working
+from gitmem.record.working_memory import brief, change_of, change_working, find_working
 from gitmem.search.hits import named
 from gitmem.store.learned import episode_paths, known_concepts, known_patterns, newest_episodes, read_episode
 from gitmem.store.store import Store
@@ -162,7 +162,7 @@ def run_concepts(args: Args, app: App) -> None:
     again = find_concept(store, concept.id)
     size = count(len(again.exchanges), "exchange")
     text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
-    app.answer({**_value(again), "commits": list(commits)}, text)
+    app.answer({**_value(again), "commits": commits}, text)
 
 
 def _value(concept: Concept) -> dict[str, object]:
@@ -268,9 +268,8 @@ def _known(store: Store) -> list[tuple[Knowledge, Sequence[str]]]:
 def _knowledge_value(known: Knowledge, lines: Sequence[str]) -> dict[str, object]:
     return {
         "kind": known.kind.value,
-        "lines": list(lines),
-        **fields(known, "files sources confidence commit"),
-        "updated": known.updated.isoformat() if known.updated else None,
+        "lines": lines,
+        **fields(known, "files sources confidence commit updated"),
         "path": known.kind.path,
     }
 
@@ -295,9 +294,8 @@ def run_guide(args: Args, app: App) -> None:
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     store = app.settled()
     guidance = guide(store, task, error=error, session=named_session(store, args.session))
-    value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
     aside = "" if guidance.lines else "No memory clearly matches."
-    app.answer(value, plain(as_text(guidance, user=not app.for_agent())), "guide", aside=(aside,))
+    app.answer(guidance, plain(as_text(guidance, user=not app.for_agent())), "guide", aside=(aside,))
 
 
 _REF_NAME = "cli"  # the session of a user who begins a task without an agent
@@ -316,7 +314,7 @@ def run_task(args: Args, app: App) -> None:
     else:
         memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
     text = f"Session {memory.session}\n{brief(memory) or 'Nothing yet.'}"
-    app.answer({**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
+    app.answer({**memory._asdict(), "pending": memory.pending}, plain(text), "task")
 
 
 def _change(args: Args, at: str) -> Callable[[WorkingMemory], WorkingMemory]:

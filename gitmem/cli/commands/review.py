@@ -57,12 +57,12 @@ class ReviewItem(Value):
 
 def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
     path = item.path
-    value: dict[str, Any] = {"path": path, "places": list(item.places), "merge": None, "ours": [], "theirs": []}
+    value: dict[str, Any] = {"path": path, "places": item.places, "merge": None, "ours": [], "theirs": []}
     who = ""
     try:
         if sides:
             found = sides_of(store, path)
-            ours, theirs = list(found.our_machines), list(found.their_machines)
+            ours, theirs = found.our_machines, found.their_machines
             value |= {"merge": found.merge, "ours": ours, "theirs": theirs}
             who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if found.merge else ""
     except GitmemError:  # somebody wrote the field by hand
@@ -123,7 +123,7 @@ def _facts(store: Store, pair: Pair, people: People) -> ReviewItem:
         stays, goes = (pair.older, pair.newer) if take == "older" else (pair.newer, pair.older)
         words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
         outcome = "Both hold:" if take == "both" else "The first holds, and supersedes the second:"
-        value = {"fact": stays.id, "take": take, "commits": list(commits)}
+        value = {"fact": stays.id, "take": take, "commits": commits}
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
     names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
@@ -168,7 +168,7 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
         takes = take == "theirs"
         commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
         text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
-        return {"fact": fact.id, "take": take, "commits": list(commits)}, text
+        return {"fact": fact.id, "take": take, "commits": commits}, text
 
     value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
     choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
@@ -257,7 +257,7 @@ def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
             why = f"a rule by {people.whose(rule.id)} would warn of {literals}; it does nothing until you confirm it"
         else:
             why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
-        value: dict[str, object] = {"id": rule.id, "path": rule.path, "forbids": list(rule.forbids), "why": why}
+        value: dict[str, object] = {"id": rule.id, "path": rule.path, "forbids": rule.forbids, "why": why}
         yield ReviewItem(
             names=(rule.id, rule.path),
             line=f"{rule.id}: {why}: {rule.description}",
@@ -273,7 +273,7 @@ def _decide_rule(store: Store, rule: Fact, take: str) -> tuple[dict[str, object]
         confirm_rule(store, rule)
         return {"fact": rule.id, "take": take, "commits": []}, f"{rule.id} acts at tool calls on this machine now."
     commits = forbid(store, rule, ())
-    value: dict[str, object] = {"fact": rule.id, "take": take, "commits": list(commits)}
+    value: dict[str, object] = {"fact": rule.id, "take": take, "commits": commits}
     return value, f"{rule.id} forbids nothing now.{_undo(*commits)}"
 
 

@@ -54,7 +54,7 @@ def show_session(store: Store, session: SessionSummary, app: App) -> None:
     ]
     said = ["", "In the days' logs alone:", *(marked(store, line) for line in said)] if said else []
     shown = plain("\n".join([_heading(session), *left_lines, "", body, *said]))
-    value = {**session_value(session), "text": text, "logged": [entry._asdict() for entry in logged], "code": left}
+    value = {**session_value(session), "text": text, "logged": logged, "code": left}
     app.answer(value, shown, f"session {session.id}")
 
 
@@ -204,7 +204,7 @@ def _readable(store: Store, app: App, text: str) -> tuple[str, bytes] | None:
 def run_at(args: Args, app: App) -> None:
     store = app.settled()
     commit = resolve(store, args.when)
-    about: dict[str, object] = {"commit": commit, "date": read_records(store, [commit])[commit].committed.isoformat()}
+    about: dict[str, object] = {"commit": commit, "date": read_records(store, [commit])[commit].committed}
     path = named_path(store, app, args.path) if args.path else None
     files = store.repository.files(commit, *([path] if path else [])) if args.list else ()
     if files:
@@ -326,7 +326,7 @@ def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
     """Return a fact for JSON; `stale` lists its files that changed, `place` says where it holds, as its mark does."""
     return {
         **fields(fact, "id kind status description created updated confidence sources files commit? branch? scope"),
-        "stale": list(status.stale) if status else [],
+        "stale": status.stale if status else (),
         "place": str(status.place) if status and status.place else None,
         **fields(fact, "review superseded_by? path"),
     }

@@ -60,15 +60,7 @@ def run_status(args: Args, app: App) -> None:
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     del value["beside"], value["trouble"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
-    value |= {name: part._asdict() for name in ("vectors", "models") if (part := value[name])}
-    value["running"] = [job._asdict() for job in more.running]
-    value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
-    value["review"] = [{"path": item.path, "places": list(item.places)} for item in status.review]
-    value["attention"] = [finding._asdict() for finding in status.attention]
-    value["last_event"] = status.last_event.isoformat() if status.last_event else None
-    if status.last_save:
-        value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
     app.answer(value, "" if args.json else _screen(status, more, app, store.config.summary.provider))
 
 

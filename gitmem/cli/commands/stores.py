@@ -231,7 +231,7 @@ def run_demote(args: Args, app: App) -> None:
 
 def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
     fact = find_fact(source, args.fact)
-    value = {"id": fact.id, "commits": list(move(source, fact, target))}
+    value = {"id": fact.id, "commits": move(source, fact, target)}
     back = "" if app.for_agent() else f" (undo: gitmem {'demote' if source.is_private else 'promote'} {fact.id})"
     app.answer(value, plain(f"{fact.id} is {where} now: {fact.description}{back}"))
 
@@ -255,10 +255,9 @@ def run_sync(args: Args, app: App) -> None:
             except GitmemError as error:
                 failed.append(error)
     app.notices((*(notice for result in done for notice in result.notices), *(error.sentences for error in failed[1:])))
-    value = [result._asdict() for result in done]
     source = None if any(result.review for result in done) else OWN  # names of documents
     if done:
-        app.answer(value[0] if len(chosen) == 1 else value, "\n".join(map(_words, done)), source)
+        app.answer(done[0] if len(chosen) == 1 else done, "\n".join(map(_words, done)), source)
     if failed:
         raise failed[0]
     app.maintain_later(store)
@@ -291,7 +290,7 @@ def run_propose(args: Args, app: App) -> None:
         options = Options(progress=progress.step)
         done = propose(store, remote, connection, options, ids=args.ids, name=args.name)
     text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
-    app.answer(done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
+    app.answer(done, plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
 
 
 def run_export(args: Args, app: App) -> None:
@@ -313,7 +312,7 @@ def run_backup(args: Args, app: App) -> None:
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(counts)}."
     if layers.private_store(store):
         text += "\nWhat is private is not in it: gitmem --private backup FILE"
-    app.answer(done._asdict(), plain(text), OWN)
+    app.answer(done, plain(text), OWN)
 
 
 def run_restore(args: Args, app: App) -> None:
@@ -342,7 +341,7 @@ def run_restore(args: Args, app: App) -> None:
         commit, more = _brought_back(store, removed, args, app)
         text += more
     look_at_arrivals(store)
-    value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
+    value = {"store": store.root, "commit": commit, "came": came, "review": review}
     app.answer(value, plain(text), OWN)
     _end_clone(store, app)
 

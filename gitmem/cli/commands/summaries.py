@@ -126,6 +126,5 @@ def run_summarize(args: Args, app: App) -> int:
         + (result.why or how.get(result.questions, f"asked in {result.questions} parts"))
         for result in done
     ]
-    value = [result._asdict() for result in done]
-    app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
+    app.answer(done, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(result.why for result in done) else ExitCode.OK

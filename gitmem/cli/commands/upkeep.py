@@ -83,7 +83,7 @@ def _check_commits(args: Args, app: App) -> int:
     findings = proposals.examine(git, args.base, args.head, args.authors, args.allow)
     levels = [finding.level for finding in findings]
     errors, warnings = levels.count(proposals.ERROR), levels.count(proposals.WARNING)
-    value = {"errors": errors, "warnings": warnings, "findings": [finding._asdict() for finding in findings]}
+    value = {"errors": errors, "warnings": warnings, "findings": findings}
     lines = [
         f"{finding.path or '(commit)'}:{finding.line}: {finding.level}: {finding.message} [{finding.check}]"
         for finding in findings
@@ -100,14 +100,14 @@ def run_consolidate(args: Args, app: App) -> None:
     app.notices(done.notices)
     steps, lines = [], []
     for step, commit in ((step.step, step.commit) for step in done.done):
-        steps.append({"into": step.target, "period": step.period, "files": list(step.sources), "commit": commit})
+        steps.append({"into": step.target, "period": step.period, "files": step.sources, "commit": commit})
         names = ", ".join(path.rpartition("/")[2].removesuffix(".md") for path in step.sources)
         act = "Would consolidate" if args.dry_run else f"{commit[:10] if commit else ''} Consolidated".lstrip()
         lines.append(f"{act} {names} into {step.target}")
     if done.kept:
         files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
         lines.append(f"{files} consolidation was undone.")
-    value = {"dry_run": bool(args.dry_run), "done": steps, "kept": list(done.kept)}
+    value = {"dry_run": bool(args.dry_run), "done": steps, "kept": done.kept}
     app.answer(value, "\n".join(lines) or "Nothing is old enough to be consolidated.", OWN)
 
 
@@ -203,8 +203,7 @@ def _maintain(args: Args, app: App, store: Store) -> None:
         app.answer({"done": False, "reason": reason}, reason, OWN)
         return
     app.notices(done.notices)
-    sizes = {"before": done.before._asdict(), "after": done.after._asdict()}
-    app.answer({"done": True, **done._asdict(), **sizes}, _maintain_words(done), OWN)
+    app.answer({"done": True, **done._asdict()}, _maintain_words(done), OWN)
 
 
 def _maintain_words(done: Maintenance) -> str:
@@ -255,7 +254,7 @@ def _count(cleared: Cleared) -> str:
 
 
 def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
-    return {"dry_run": dry_run, "files": list(done.files), "bytes": done.size, "commit": done.commit}
+    return {"dry_run": dry_run, "files": done.files, "bytes": done.size, "commit": done.commit}
 
 
 def run_cleanup(args: Args, app: App) -> None:
@@ -263,7 +262,7 @@ def run_cleanup(args: Args, app: App) -> None:
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
     lines = [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}.", reversal(done.commit or "")]
-    app.answer(done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
+    app.answer(done, "\n".join(lines) if files else "There is nothing to clean up.")
 
 
 def run_forget(args: Args, app: App) -> None:
