@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import table
 from gitmem.document.document import Document
-from gitmem.document.ids import id_in
+from gitmem.document.ids import find_named, id_in
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.sessions import named_session
@@ -34,8 +34,6 @@ from gitmem.tell.usage_log import Count
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
 
-_SHORTEST = 4  # characters of an episode's id
-
 
 def show_episode(store: Store, prefix: str, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
@@ -47,26 +45,23 @@ def show_episode(store: Store, prefix: str, app: App) -> None:
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     """Return the only episode whose id begins with a text, and its path; raises NotFoundError."""
-    wanted = prefix.strip().removeprefix("^").casefold()
-    paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
-    ids = {*map(id_in, paths)}  # a plain git merge may leave two files of one episode
-    episode = read_episode(store, paths[0]) if len(ids) == 1 and len(wanted) >= _SHORTEST else None
+    paths = {id_in(path): path for path in episode_paths(store)}  # a plain git merge may leave two files of one
+    path = paths[_named(prefix, paths, "episode", "'gitmem episodes list' lists them with their ids.")]
+    episode = read_episode(store, path)
     if episode is None:
-        reason = "More than one episode begins" if len(ids) > 1 else "There is no episode that begins"
-        raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
-    return episode, paths[0]
+        raise NotFoundError(f"{path} cannot be read as an episode.", "'gitmem doctor' names the line that is wrong.")
+    return episode, path
+
+
+def _named(prefix: str, ids: Iterable[str], noun: str, remedy: str) -> str:
+    """Return the only id that begins with a text; raises NotFoundError."""
+    return find_named(prefix.strip().removeprefix("^").casefold(), ((key, key) for key in ids), noun, remedy)
 
 
 def show_pattern(store: Store, prefix: str, app: App) -> None:
     """Print the bug pattern whose id begins with a text."""
-    patterns = known_patterns(store)
-    these = [pattern for pattern in patterns if pattern.id.startswith(prefix.strip().removeprefix("^").casefold())]
-    if len(these) != 1:
-        raise NotFoundError(
-            f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
-            "'gitmem patterns list' lists them with their ids.",
-        )
-    pattern = these[0]
+    patterns = {pattern.id: pattern for pattern in known_patterns(store)}
+    pattern = patterns[_named(prefix, patterns, "pattern", "'gitmem patterns list' lists them with their ids.")]
     text = named(store, "\n".join(_pattern_lines(pattern)), pattern.path)
     app.answer(pattern_value(pattern), plain(text), "pattern")
 
