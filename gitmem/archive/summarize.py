@@ -32,7 +32,6 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.marks import marks_for, sources_of
 from gitmem.history.sessions import session_files
 from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
-from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.model.exchange import EXCHANGE, exchanges_in, sentence_of
 from gitmem.model.fact import FactKind
@@ -174,14 +173,14 @@ class Improved(Value):
     left_out: tuple[str, ...] = ()
 
 
-def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
+def improve(store: Store, archive: str, *, over: bool = False) -> Improved:
     """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary.
 
     An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`. Raises
     NotFoundError if there is no such archive, GitmemError if the summary could not be committed.
     """
     text = _text_of(store, archive)
-    asked, questions = _asked(store, archive, text, tries)
+    asked, questions = _asked(store, archive, text)
     if asked.value is not None:
         cost = asked.dollars if questions else None
         summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=cost)
@@ -196,7 +195,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
     return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None, questions)
 
 
-def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[AskResult[Summary], int]:
+def _asked(store: Store, archive: str, text: str) -> tuple[AskResult[Summary], int]:
     """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
 
     Sessions that a model judged are shown in its sentences; where that is all there is to tell, nothing is asked.
@@ -213,7 +212,7 @@ def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tup
         before = json.dumps(asked.value.to_json(), ensure_ascii=False) if asked.value else ""
         lead = f"This is part {number} of {len(parts)}. Go on with the summary of those before it:\n{before}\n\n"
         question = Question("summary", instructions, lead + part if before else part, SCHEMA)
-        asked = ask(store, question, archive, lambda answer: read_answer(store, archive, text, answer, ""), tries)
+        asked = ask(store, question, archive, lambda answer: read_answer(store, archive, text, answer, ""))
         dollars.append(asked.dollars)
         if asked.value is None:
             break

@@ -46,6 +46,8 @@ _BY_AGENT = "the agent sums it up in its next session, as summary.provider is ho
 
 T = TypeVar("T")
 
+# Three retries, after 1, 2 and 4 seconds, or after the time that the server names.
+PATIENCE = Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
 
 
@@ -64,11 +66,6 @@ class AskResult(Generic[T]):
     model: str = ""
     dollars: float | None = 0.0
     tokens: int = 0
-
-
-def patience() -> Patience:
-    """Return the retries: three, after 1, 2 and 4 seconds, or after the time the server names."""
-    return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 
 
 def is_worth_asking(store: Store, subject: str) -> bool:
@@ -99,7 +96,6 @@ def ask(
     question: Question,
     subject: str,
     read: Callable[[Mapping[str, object]], T],
-    tries: Patience | None = None,
 ) -> AskResult[T]:
     """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
@@ -108,15 +104,13 @@ def ask(
     the store is opened, or nothing is to be written.
     """
     store.check_writes()
-    asked = _asked(store, question, subject, read, tries)
+    asked = _asked(store, question, subject, read)
     if asked.value is None and store.config.summary.provider not in {OFFLINE, HOST}:
         FailureLog(store.private).record(LoggedFailure(store.context.clock(), MODEL, f"{subject}: {asked.why}"))
     return asked
 
 
-def _asked(
-    store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T], tries: Patience | None
-) -> AskResult[T]:
+def _asked(store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T]) -> AskResult[T]:
     provider = store.config.summary.provider
     try:
         model = make_model(store.config.summary, store.context.environ)
@@ -125,7 +119,7 @@ def _asked(
     if model is None:
         return AskResult(None, _BY_AGENT if provider == HOST else _NO_MODEL, provider=provider)
     material = redact(question.material, allow=store.config.redaction.allow).text
-    return _Tries(store, model, question._replace(material=material), subject).run(read, tries or patience())
+    return _Tries(store, model, question._replace(material=material), subject).run(read)
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
@@ -161,7 +155,7 @@ class _Tries:
         now = store.context.clock()
         self._asking = Asking("", now, question.purpose, subject, model.provider, self._name, spent)
 
-    def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> AskResult[T]:
+    def run(self, read: Callable[[Mapping[str, object]], T]) -> AskResult[T]:
         failures = 0
         while True:
             wait = 0.0
@@ -177,10 +171,10 @@ class _Tries:
             except (SpentError, OSError) as error:
                 return self._result(None, str(error))
             failures += 1
-            pause = tries.pause(failures, wait)
-            if failures >= tries.tries or time.monotonic() + pause >= self._deadline:
+            pause = PATIENCE.pause(failures, wait)
+            if failures >= PATIENCE.tries or time.monotonic() + pause >= self._deadline:
                 return self._result(None, why)
-            tries.sleep(pause)
+            PATIENCE.sleep(pause)
 
     def _result(self, value: T | None, why: str) -> AskResult[T]:
         dollars = self._dollars if self._is_priced else None

@@ -11,7 +11,7 @@ from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.errors import BusyError
 from gitmem.learn.judge import answers_of, is_judged, judge_requested, judged_sessions, request_judgement
-from gitmem.llm.ask import patience
+from gitmem.llm.ask import PATIENCE
 from gitmem.model.exchange import exchanges_in
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -239,8 +239,7 @@ def test_a_claim_never_ends_what_was_saved_but_waits_beside_it(asking, recorder,
 def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
     asking, recorder, model_server, monkeypatch
 ):
-    at_once = patience()._replace(sleep=lambda _: None)
-    monkeypatch.setattr("gitmem.llm.ask.patience", lambda: at_once)
+    monkeypatch.setattr("gitmem.llm.ask.PATIENCE", PATIENCE._replace(sleep=lambda _: None))
     closed(asking, recorder)
     model_server.behave = ["status:401:"] * 9
     for _ in range(6):
@@ -257,7 +256,7 @@ def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
 @pytest.mark.parametrize("behave", ["text:not JSON", "text:{}", "cut", "refuse", "fields", "huge"])
 @pytest.mark.few(2)
 def test_garbage_leaves_the_offline_result(asking, recorder, model_server, monkeypatch, behave):
-    monkeypatch.setattr("gitmem.llm.ask.patience", lambda: patience()._replace(tries=1, sleep=lambda _: None))
+    monkeypatch.setattr("gitmem.llm.ask.PATIENCE", PATIENCE._replace(tries=1, sleep=lambda _: None))
     closed(asking, recorder)
     model_server.behave = [behave] * 3
     do_upkeep(again(asking), lambda: False)
