@@ -1,8 +1,25 @@
 """The rows of the cues, each of which is its own test."""
 
+from typing import NamedTuple
+
 import pytest
 
-from gitmem.text.words import languages, rows
+from gitmem.platform.machine import table
+from gitmem.text.words import languages
+
+
+class Row(NamedTuple):
+    """A row: what its phrases tell, and a text that they find and one that they do not."""
+
+    kind: str
+    phrases: list[str]
+    example: str
+    counter: str
+
+
+def rows(language: str) -> list[Row]:
+    return [Row(kind, said.split(" | "), *more) for kind, said, *more in table(f"{language}/cues.tsv")]
+
 
 EVERY = [(language, row) for language in languages() for row in rows(language)]
 

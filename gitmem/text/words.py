@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gitmem.platform.machine import DATA, lines, table
-from gitmem.values import Value
 
 _REST = r".{1,200}?(?=[.;!?](?:\s|$)|$)"  # of a sentence
 
@@ -49,15 +48,6 @@ def matcher(name: str, kind: str) -> re.Pattern[str]:
 _CJK = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uac00", "\ud7a3"))  # the last is Hangul
 
 
-class Row(Value):
-    """A row: what its phrases tell, and a text that they find and one that they do not."""
-
-    kind: str
-    phrases: tuple[str, ...]
-    example: str
-    counter: str
-
-
 @cache
 def languages() -> tuple[str, ...]:
     """Return the languages that have cues."""
@@ -65,16 +55,11 @@ def languages() -> tuple[str, ...]:
 
 
 @cache
-def rows(language: str) -> tuple[Row, ...]:
-    """Return the cues of a language."""
-    return tuple(Row(kind, tuple(said.split(" | ")), *more) for kind, said, *more in table(f"{language}/cues.tsv"))
-
-
-@cache
 def phrases(kind: str, language: str = "") -> re.Pattern[str]:
     """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
     wanted = (language,) if language else languages()
-    said = (phrase for file in wanted for row in rows(file) if row.kind == kind for phrase in row.phrases)
+    cues = (row for file in wanted for row in table(f"{file}/cues.tsv"))
+    said = (phrase for name, listed, *_ in cues if name == kind for phrase in listed.split(" | "))
     longest_first = sorted(dict.fromkeys(said), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 

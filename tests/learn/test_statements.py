@@ -6,8 +6,8 @@ import pytest
 
 from gitmem.learn.statements import own_words, statements_of
 from gitmem.platform.machine import table
-from gitmem.text.words import files_of, languages, phrases, rows
-from tests.cues import EVERY, of_kind
+from gitmem.text.words import files_of, languages, phrases
+from tests.cues import EVERY, of_kind, rows
 
 KINDS = {"decision": "decision", "preference": "preference", "knowledge": "core-logic"}  # all others make a rule
 
