@@ -137,7 +137,6 @@ def sections() -> Mapping[str, HelpSection]:
 _LISTS = {
     "$agents": ("gitmem.hosts.registry", "NAMES"),
     "$ops": ("gitmem.document.message", "Op"),
-    "$providers": ("gitmem.llm.providers", "EMBEDDERS"),
     "$types": ("gitmem.document.entry", "MemoryType"),
 }
 

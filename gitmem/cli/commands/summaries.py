@@ -56,8 +56,8 @@ def run_summary(args: Args, app: App) -> None:
     app.answer({**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 
 
-def _list(store: Store, args: Args, app: App) -> None:
-    summaries = [item for item in archive_summaries(store) if item.pending or not args.pending]
+def _list(store: Store, _: Args, app: App) -> None:
+    summaries = archive_summaries(store)
     paths = [None if item.method is None else summary_path(item.archive) for item in summaries]
     value = [
         {"archive": summary.archive, "summary": path, **fields(summary, "method pending")}
@@ -65,7 +65,7 @@ def _list(store: Store, args: Args, app: App) -> None:
     ]
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in summaries]
-    none = "No summary is pending." if args.pending else "No archive yet: memory.md has not been rotated."
+    none = "No archive yet: memory.md has not been rotated."
     app.answer(value, plain(table(rows)) if summaries else none, "summaries" if summaries else "")
 
 

@@ -21,7 +21,7 @@ from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
 from gitmem.history.sessions import named_session
 from gitmem.llm.protocol import Embedder
-from gitmem.llm.providers import VARIABLE, choose, make_embedder
+from gitmem.llm.providers import choose, make_embedder
 from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.purge.record import MOST
@@ -117,26 +117,23 @@ _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 def run_reindex(args: Args, app: App) -> int:
     store = app.open() if args.background else app.settled()
-    environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
-    embedder = make_embedder(store.config.embedding, environ)
+    embedder = make_embedder(store.config.embedding, app.environ)
     if args.background:
         return _in_background(store, embedder)
-    chosen = choose(store.config.embedding, environ)
+    chosen = choose(store.config.embedding, app.environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
         app.answer(value, f"Nothing to do: searches compare words only ({chosen.reason}).", OWN)
         return ExitCode.OK
     with Progress(app.err) as bar:
-        filled = fill(
-            store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
-        )
+        filled = fill(store, embedder, seconds=_FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show)
     value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
     made = [f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})"] * bool(filled.embedded)
     left = [f"{filled.left:,} are still missing"] * bool(filled.left)
     of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
     app.answer(value, f"{of}: {'; '.join([*made, *left]) or 'no vector was missing'}.", OWN, aside=(filled.problem,))
-    return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
+    return ExitCode.FAILURE if filled.problem else ExitCode.OK
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:

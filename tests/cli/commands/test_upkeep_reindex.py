@@ -91,7 +91,7 @@ def test_what_fails_in_the_background_is_in_the_log_once(gitmem, provider):
 
 
 def test_without_a_provider_there_is_nothing_to_do(gitmem, provider):
-    code, out, err = gitmem("reindex", "--provider", "none")
+    code, out, err = gitmem("reindex", GITMEM_EMBEDDING_PROVIDER="none")
     assert (code, err) == (0, "")
     assert "words only" in out
     assert provider.asked == []
