@@ -78,7 +78,7 @@ def is_worth_asking(store: Store, subject: str) -> bool:
     if last is None:
         return True
     if last.ended is None:
-        return last.killed or now - last.at > timedelta(seconds=config.timeout_seconds)
+        return now - last.at > timedelta(seconds=config.timeout_seconds)
     return not last.failure or now - last.ended > _COOL_DOWN
 
 

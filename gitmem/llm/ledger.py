@@ -17,7 +17,6 @@ from itertools import takewhile
 
 from gitmem.config.values import SummaryConfig
 from gitmem.errors import RefusedError
-from gitmem.platform.machine import is_running, namespace, start_time
 from gitmem.store.day_log import DayLog
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -42,10 +41,7 @@ class Spent(Value):
 
 
 class Asking(Value):
-    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered.
-
-    `killed` is whether the process that asked it is gone without an answer.
-    """
+    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered."""
 
     number: str
     at: datetime
@@ -56,7 +52,6 @@ class Asking(Value):
     spent: Spent
     ended: datetime | None = None
     failure: str = ""
-    killed: bool = False
 
 
 class Day(Value):
@@ -85,7 +80,7 @@ class Ledger:
         asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
         about = {name: getattr(asking, name) for name in _ABOUT}
         at = asking.at.isoformat(timespec="seconds")
-        line = {"n": asking.number, "at": at, **about, **asking.spent._asdict(), "process": _process()}
+        line = {"n": asking.number, "at": at, **about, **asking.spent._asdict()}
         self.log.add(asking.at, line)
         before = takewhile(lambda request: request.number != asking.number, self._read([self.log.name_of(asking.at)]))
         spent = day_of([*before, asking]).spent
@@ -118,7 +113,6 @@ class Ledger:
 
     def _read(self, names: Iterable[str]) -> list[Asking]:
         askings: dict[str, Asking] = {}
-        processes: dict[str, object] = {}
         for values in self.log.read(names):
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 number = str(values["n"])
@@ -128,7 +122,6 @@ class Ledger:
                     at = datetime.fromisoformat(str(values["at"]))
                     purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
                     askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
-                    processes[number] = values.get("process")
                 elif number in askings:
                     asking = askings[number]
                     askings[number] = asking._replace(
@@ -137,22 +130,7 @@ class Ledger:
                         model=str(values.get("model") or asking.model),
                         failure=str(values.get("failure", "")),
                     )
-        for number, asking in askings.items():
-            if asking.ended is None and _is_gone(processes[number]):
-                askings[number] = asking._replace(spent=asking.spent._replace(seconds=0.0), killed=True)
         return list(askings.values())
-
-
-def _process() -> list[object]:
-    return [os.getpid(), start_time(os.getpid()), namespace()]
-
-
-def _is_gone(process: object) -> bool:
-    """Return whether the process of a line has ended; False where that cannot be told from here."""
-    match process:
-        case [int(pid), str(started), str(place)] if place == namespace():
-            return not is_running(pid) or start_time(pid) not in {"", started}
-    return False
 
 
 def day_of(askings: Iterable[Asking]) -> Day:

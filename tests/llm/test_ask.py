@@ -42,17 +42,6 @@ def test_a_question_counts_at_most_until_it_is_answered_and_then_as_it_was(ledge
     assert ledger.today()[0].ended == NOON
 
 
-def test_a_killed_question_counts_its_tokens_but_no_time(ledger):
-    limits = NO_LIMITS._replace(seconds_per_day=200)
-    killed = multiprocessing.get_context("fork").Process(target=ledger.begin, args=(asking(), limits))
-    killed.start()
-    killed.join()
-    (question,) = ledger.today()
-    assert (question.killed, question.ended, question.spent) == (True, None, Spent(100, 0.01, 0.0))
-    assert not ledger.begin(asking(), limits).killed
-    assert [one.killed for one in ledger.today()] == [True, False]
-
-
 def test_a_failure_is_told_and_an_unknown_price_is_one(ledger):
     ledger.end(ledger.begin(asking(dollars=None), NO_LIMITS), Spent(10, None, 1.0), failure="429 없음\x00")
     day = day_of(ledger.today())
