@@ -32,7 +32,7 @@ pytest_plugins = ["tests.world", "tests.agent"]  # for tests of several rooms
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
-_QUICK = 25  # examples of a property in `make test`; `make test-slow` tries hypothesis' own hundred
+_QUICK = 15  # examples of a property in `make test`; `make test-slow` tries hypothesis' own hundred
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -41,6 +41,7 @@ def test_the_next_session_is_told_the_decision_and_the_fix_on_one_screen(languag
     assert [line for line in text.splitlines() if cells(line) > 80] == []
 
 
+@pytest.mark.slow
 def test_all_that_the_agent_is_told_is_shown_when_asked():
     part, whole = printed("en"), printed("en", "--all")
     assert whole.count("\n</gitmem-memory>\n") == 2

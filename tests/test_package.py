@@ -16,6 +16,7 @@ from gitmem.platform.machine import read_resource, resource
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported():
     script = (
         "import gitmem, importlib, pkgutil\n"

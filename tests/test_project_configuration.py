@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +12,9 @@ from gitmem.git import process as run
 from gitmem.model.fact import Fact, FactKind
 from gitmem.project.code import ProjectQuestions, project_code
 from gitmem.project.places import places_of
+from tests.command_line import Runner
 from tests.patient import _patient  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
 FACT = Fact(id="one", kind=FactKind.DECISION, text="x", created=TOMORROW, files=("main.py",))
@@ -200,32 +199,16 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
     assert (state.root, state.changed, len(state.commits)) == (str(trap.project), 1, 1)
 
 
-# gitmem that waits for git's answers about the project, as a busy machine needs a second for them
-PATIENT = """
-import gitmem.project.code, gitmem.tell.start_facts
-from gitmem.__main__ import run
-gitmem.project.code.SECONDS = gitmem.tell.start_facts._SECONDS = 60.0
-run()
-"""
-
-
 @pytest.mark.parametrize("place", ["project", pytest.param("branch", marks=pytest.mark.slow)])
-def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_git, tmp_path, place):
+def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_git, tmp_path, monkeypatch, place):  # noqa: PLR0917
+    monkeypatch.setattr("gitmem.project.code.SECONDS", 60.0)  # as a busy machine needs a second for git's answers
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
-    environ = environ | {"PYTHONPATH": str(ROOT)}
+    run = Runner(trap.project, environ)
 
-    def gitmem(*args: str, stdin: bytes = b"") -> bytes:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", PATIENT, *args],
-            cwd=trap.project,
-            env=environ,
-            input=stdin,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, (args, done.stderr.decode())
-        return done.stdout
+    def gitmem(*args: str, stdin: bytes = b"") -> str:
+        code, out, err = run(*args, stdin=stdin)
+        assert code == 0, (args, err)
+        return out
 
     gitmem("init", *["--branch"] * (place == "branch"))
     name_all_else(trap)
@@ -237,7 +220,7 @@ def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_g
     memory = trap.project / ".gitmem" / "memory.md"
     memory.write_text(memory.read_text() + "\nBy hand.\n")
     answer = gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "SessionStart"}).encode())
-    assert b"changed since the last commit: " in answer
+    assert "changed since the last commit: " in answer
     gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "UserPromptSubmit", "prompt": "go"}).encode())
     gitmem("hook", "claude", "--drain")
     gitmem("remote", "add", str(tmp_path / "remote.git"))

@@ -1,9 +1,10 @@
 """The commands as a user sees them: `tests/transcripts/*.md` hold commands and their output, and are run.
 
 A line `$ gitmem …` in a block of code is run in the folder of the transcript, and what follows is what it prints, both
-streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a user
-types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable. What changes from run to run has a name:
-ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
+streams and an exit code other than 0. `cd` and a shell's other commands are run, too, but `sleep` moves the clock on
+instead; `y | gitmem …` is what a user types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable. What
+changes from run to run has a name: ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details`
+are no part of docs/examples.md.
 
 `tests/sessions/*.md` hold sessions of an agent, too, in blocks that begin with ```session. A line `# NAME` begins a
 session in the folder that `$ cd` went to, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND`
@@ -20,6 +21,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,11 @@ class Transcript:
         self.top = self.folder = folder
         self.environ = environ | {"NO_COLOR": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         self.names: dict[str, str] = {}
+        self._slept = timedelta(0)
+
+    def now(self) -> datetime:
+        """Return the time on the clock of the commands, which `sleep` moves on."""
+        return now() + self._slept
 
     def play(self, block: str) -> str:
         """Return a block with what its commands print now."""
@@ -105,9 +112,15 @@ class Transcript:
         if words[0] == "cd":
             self.folder = Path(os.path.normpath(self.folder / words[1]))
             return ""
+        if words[0] == "sleep":
+            self._slept += timedelta(seconds=int(words[1]))
+            return ""
         if words[0] != "gitmem":
+            environ = self.environ
+            if self._slept:
+                environ = environ | dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), self.now().isoformat())
             done = subprocess.run(
-                ["sh", "-c", real], cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False
+                ["sh", "-c", real], cwd=self.folder, env=environ, capture_output=True, text=True, check=False
             )
             said = done.stdout + done.stderr
             return said + "\n" * bool(said and not said.endswith("\n"))
@@ -151,8 +164,9 @@ _PAGES = [
 
 @pytest.mark.skipif(sys.platform == "win32", reason="transcripts have paths and shells as on POSIX")
 @pytest.mark.parametrize("path", _PAGES)
-def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
+def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ, monkeypatch):
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
+    monkeypatch.setattr("gitmem.cli.app.now", transcript.now)
     played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)
     if _WRITES:
         path.write_text(played, encoding="utf-8")

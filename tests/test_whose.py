@@ -132,7 +132,7 @@ def _silent(world: Doors, numbers: list[int]) -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", CHANGES)
 def test_what_another_author_changed_is_shown_with_the_name(world, bare_git, how):
     numbers = [*_changed(world, bare_git, CHANGES[how])]

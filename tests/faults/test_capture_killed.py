@@ -220,6 +220,7 @@ def test_a_drain_killed_at_each_step(begin: Callable[..., Sessions], how: str, e
     kill_at_each_step(begin, how, range(1, MOST_STEPS, every), 2)
 
 
+@pytest.mark.slow
 @sampled(601, 17, 5)
 def test_a_drain_that_rotates(begin: Callable[..., Sessions], how: str, every: int):
     sessions = kill_at_each_step(lambda: begin(ROTATES_SOON), how, range(7, MOST_STEPS * 2, every), 3)
@@ -237,12 +238,13 @@ def test_a_drain_killed_when_all_is_committed(sessions: Sessions):
     sessions.settle("in the end")
 
 
-@pytest.mark.parametrize("cuts", [3, pytest.param(20, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
-def test_a_power_cut_at_any_moment(sessions: Sessions, cuts: int):
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_power_cut_at_any_moment(sessions: Sessions):
     chance = random.Random(7)
     sessions.whole()
     seconds = sessions.drain().seconds
-    for cut in range(cuts):
+    for cut in range(20):
         sessions.whole()
         victim = sessions.drain(after=seconds * chance.uniform(0, 1.1))
         sessions.settle(f"cut {cut}: {victim}")

@@ -75,7 +75,7 @@ def test_is_finished_by_the_same_command(  # noqa: PLR0917
         assert run_gitmem(root, "save", "said later").code == 0, where
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("clone", "remote.git"), ("clone", "memory.bundle")])
 def test_what_was_killed_before_it_could_say_so_is_finished_by_the_same_command(
     source: Project, victims: Victims, tmp_path: Path, words: tuple[str, str]

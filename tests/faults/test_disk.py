@@ -146,6 +146,7 @@ def test_an_init_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Pro
     assert codes[-1] == 0
 
 
+@pytest.mark.slow
 def test_a_text_that_does_not_fit(disk: Disk, projects: Callable[..., Project]):
     project = projects(disk.folder / "project")
     for room in (100_000, 700_000):
@@ -277,9 +278,8 @@ def test_a_store_of_another_user(project: Project):
     fix(project)
 
 
-@pytest.mark.parametrize(
-    "how", ["fails", *(pytest.param(how, marks=pytest.mark.slow) for how in ("works and fails", "vanishes"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["fails", "works and fails", "vanishes"])
 def test_a_git_that_fails(project: Project, planted_git: PlantedGit, how: str):
     project.configure(ROTATES_SOON)
     for call in range(1, 50):

@@ -110,7 +110,7 @@ def test_a_save(project: Project, victims: Victims, how: str, every: int):
 
 
 @pytest.mark.parametrize("where", ["after an edit by hand", "on a branch of the project", "under a lock that is a ref"])
-@sampled(alone=59, slow=2)
+@sampled(alone=97, slow=2)
 def test_a_save_elsewhere(projects: Callable[..., Project], victims: Victims, how: str, every: int, where: str):
     project = projects("project", *(("--branch",) if "branch" in where else ()))
     project.settings = NO_PACKING
@@ -302,7 +302,8 @@ def test_the_repair_itself(project: Project, victims: Victims, how: str, every: 
         repair(project, victims, victim, step)
 
 
-@pytest.mark.parametrize("cuts", [5, pytest.param(100, marks=(pytest.mark.slow, pytest.mark.long))])
+@pytest.mark.slow
+@pytest.mark.parametrize("cuts", [5, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
     """All processes of a command end at once, also in the middle of what git does."""
@@ -324,7 +325,9 @@ def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int
 
 
 _SLOW = (pytest.mark.slow, pytest.mark.timeout(900))
-REPOSITORIES = pytest.mark.parametrize("options", [(), ("--branch",)], ids=["its own repository", "the project's"])
+REPOSITORIES = pytest.mark.parametrize(
+    "options", [(), pytest.param(("--branch",), marks=_SLOW)], ids=["its own repository", "the project's"]
+)
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,9 @@ def gitmem(cwd, environ, *words):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("mode", [(), pytest.param(("--branch",), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mode", [(), ("--branch",)])
 def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp_path, environ, bare_git, mode):
     project, other = tmp_path / "프로젝트 one", tmp_path / "other"
     for folder in (project, other):

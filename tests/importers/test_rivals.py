@@ -70,8 +70,8 @@ def test_a_file_that_is_no_database_is_left(world, database):
 @pytest.mark.parametrize(
     "columns, rows",
     [
-        ("project, text AS (hex(zeroblob(400000000)))", "('shop')"),
         ("project, title, facts, created_at_epoch", "('shop', 'Deep', printf('%.*c', 200000, '['), 9e999)"),
+        ("project, text AS (hex(zeroblob(400000000)))", "('shop')"),
         ("project, title, facts, created_at_epoch", "('shop', 'Late', '[', 99999999999999999)"),
         ("project, title, created_at", "('shop', 'Early', '0001-01-01T00:00:00+23:59')"),
         ("project, title, created_at", "('shop', 'Late', '9999-12-31T23:59:59-23:59')"),

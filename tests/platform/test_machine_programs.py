@@ -138,8 +138,8 @@ def test_the_script(planted, place):
     assert planted.marks() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1], ids=["project", "store"])
-@pytest.mark.few(1)
 def test_python_m_and_a_relative_entry_of_pythonpath(planted, place):
     planted.modules("gitmem", *STARTUP, *_loaded_by_python())
     cwd = planted.folders[place]

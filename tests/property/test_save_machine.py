@@ -175,7 +175,7 @@ def _entries(path: Path) -> list:
 
 
 class TestSaves(SaveMachine.TestCase):
-    settings = settings(max_examples=8, stateful_step_count=10)
+    settings = settings(max_examples=5, stateful_step_count=10)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
     store = new_store(project, Context(environ, str(home), "box", lambda: NOW), NOW)
     lines = fill(project / ".gitmem", megabytes * MEGABYTE, dice)
 
-    asked = queries(lines, dice)[:: 1 if megabytes == 120 else 4]  # what is run often takes a quarter of them
+    asked = queries(lines, dice)[:: {1: 8, 12: 4}.get(megabytes, 1)]  # what is run often takes fewer of them
     for query in asked:
         hits = answer(store, query).hits
         assert hits, query

@@ -274,7 +274,7 @@ def _set(files: dict[str, File], path: str, file: File | None) -> None:
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=5, stateful_step_count=15, deadline=None, suppress_health_check=_QUIET)
+TestStore.settings = settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=_QUIET)
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ def hooked(world: World) -> Hooked:
     return Hooked(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_time", [True, False], ids=["recorded before", "in the spool"])
 def test_a_purge_in_a_running_session_lasts(hooked: Hooked, in_time: bool) -> None:
     (Path(hooked.environ["HOME"]) / ".gitmem").mkdir(exist_ok=True)
@@ -168,6 +169,7 @@ def test_words_that_were_said_since_cost_no_search(world: World, git_starts: lis
     assert git_starts == []
 
 
+@pytest.mark.slow
 def test_a_session_that_is_forgotten_while_it_runs(hooked: Hooked) -> None:
     hooked.run("config", "transcripts.enabled", "true")
     hooked.begin("one")

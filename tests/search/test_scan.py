@@ -16,15 +16,20 @@ SESSION = "sessions/2026/11/20261120_100000-1b4e51f0.md"
 
 
 @pytest.fixture
-def large(shelf, monkeypatch):
+def large(shelf, folder_copies, monkeypatch):
     """Give a store whose texts are kept."""
     monkeypatch.setattr(scan, "BUDGET", 60)
-    for number in range(300):
-        word = "zebra" if number == 7 else "horse"
-        text = f"# Part {number}\n\nCommon words of the {word}\n"
-        shelf.write(f"knowledge/{number // 100}/part-{number:03}.md", text)
-    os.mkdir(os.path.join(shelf.store.private, scan.FOLDER))
-    keep(shelf)
+
+    def fill():
+        for number in range(300):
+            word = "zebra" if number == 7 else "horse"
+            text = f"# Part {number}\n\nCommon words of the {word}\n"
+            shelf.write(f"knowledge/{number // 100}/part-{number:03}.md", text)
+        os.mkdir(os.path.join(shelf.store.private, scan.FOLDER))
+        keep(shelf)
+
+    folder_copies("a store whose texts are kept", shelf.project.parent, ("project",), fill)
+    shelf.reopen()
     return shelf
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from array import array
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -145,7 +146,8 @@ def test_vectors_of_another_dimension_replace_all(cache):
     assert cache.size() == (2, 7)
 
 
-def test_who_reads_is_not_disturbed_by_who_writes(cache):
+def test_who_reads_is_not_disturbed_by_who_writes(cache, monkeypatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
     added = some(30)
     for one in added:
         cache.add([one])

@@ -37,7 +37,7 @@ def world(world, tmp_path) -> Doors:
     return world
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_every_door_reads_the_tip_while_something_else_is_checked_out(world, bare_git, state):
     git = lambda words: bare_git(world.place(""), *words.split())  # noqa: E731

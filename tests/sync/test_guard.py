@@ -259,8 +259,8 @@ def test_memory_that_is_replaced_in_place_is_noticed(pair):
 
 def test_renamed_and_rotated_is_not_lost(days):
     first, second = days
-    for number in range(60):
-        first.save(f"number {number} of the things that are known, each in some words, and some more words")
+    for number in range(15):
+        first.save(" and ".join([f"number {number} of the things that are known, each in some words, in more"] * 4))
     first.write("knowledge/a.md", "".join(f"Line {number}.\n" for number in range(100)))
     sync_all(first, second, first, second)
     first.git("mv", "knowledge/a.md", "knowledge/b.md")

@@ -634,6 +634,7 @@ def tree(folder: Path) -> list[tuple[str, int]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.slow
 def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
     host.apart = True
     host.event("SessionStart", source="startup")

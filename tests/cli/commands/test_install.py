@@ -42,6 +42,7 @@ def gitmem(run, on_path, initialize):
 @pytest.mark.parametrize(
     "answer, name", [("\n", "settings.local.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
 )
+@pytest.mark.few(1)
 def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     code, _, err = gitmem("install", "claude", answer=f"{answer}y\n")
     assert "gitmem will write:" in err
