@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from gitmem.document.document import Document, as_text, as_texts
 from gitmem.document.entry import find_entries
-from gitmem.document.ids import MEMORY
+from gitmem.document.ids import MEMORY, is_fact_id
 from gitmem.errors import NotFoundError
 from gitmem.git.objects import Objects, read_tree
 from gitmem.git.repository import empty_tree, is_object_id
@@ -96,12 +96,13 @@ def _document(path: str, data: bytes) -> Record:
     origin = header.get("origin")
     text = without_links(document.body).strip() or as_text(header.get("description"))
     session = as_text(header.get("session")) or (as_text(origin.get("session")) if isinstance(origin, dict) else "")
+    is_whole = all(map(is_fact_id, as_texts(header.get("review"))))  # else a merge left two texts in it
     return {
         "id": as_text(header.get("id")) or path,
         "kind": as_text(header.get("kind")) or path.split("/", maxsplit=1)[0],
         "text": text.replace("\0", "\N{REPLACEMENT CHARACTER}"),
         "date": as_text(header.get("updated")) or as_text(header.get("created")),
-        "status": as_text(header.get("status")),
+        "status": as_text(header.get("status")) if is_whole else "two versions",
         "session": session,
         "branch": as_text(header.get("branch")),
         "tags": [*as_texts(header.get("keywords")), *map("in/{}".format, as_texts(header.get("scope")))],

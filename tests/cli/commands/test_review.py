@@ -43,6 +43,7 @@ def test_two_versions_of_a_fact_are_said_to_be_in_its_text(gitmem):
     assert gitmem("review")[1] == f"1. {path}  two versions in its text\n"
     for shown in (("facts",), ("facts", "show", "r00000000aa"), ("search", "uv"), ("start",)):
         assert "one of two versions" in gitmem(*shown)[1]
+    assert '"status":"two versions"' in gitmem("export", "--jsonl")[1]
     assert gitmem("review", "1")[1].endswith("to keep what the other says, too: gitmem facts add TEXT.\n")
     code, _, err = gitmem("review", "1", "--take", "both")
     assert (code, "gitmem facts add TEXT" in err) == (2, True)
