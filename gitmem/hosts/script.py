@@ -148,19 +148,20 @@ def made_settings(home: str) -> set[str]:
     return _listed(home, "made")
 
 
-def drop_script(home: str, taken: Collection[str]) -> None:
-    """Note that these settings have nothing of gitmem's, and remove the script with the last ones that need it."""
+def drop_script(home: str, taken: Collection[str], *, dry_run: bool) -> list[SettingsChange]:
+    """Note that these settings have nothing of gitmem's; remove, and return, what needs none of those that are left."""
     users, made = _listed(home, "files"), made_settings(home)
     if not users.union(made).intersection(taken):
-        return
+        return []
     left, still = ({path for path in paths.difference(taken) if b"gitmem" in content(path)} for paths in (users, made))
     record, *script = plan_removal(home)
-    if left or still:
-        _write_users(home, left, _listed(home, "folders"), still)
-    else:
-        carry_out(record)
-    for change in [] if left else script:
-        carry_out(change)
+    gone = [record] * (not left and not still) + script * (not left)
+    if not dry_run:
+        if left or still:
+            _write_users(home, left, _listed(home, "folders"), still)
+        for change in gone:
+            carry_out(change)
+    return gone
 
 
 def plan_removal(home: str) -> list[SettingsChange]:

@@ -174,21 +174,27 @@ def run_uninstall(args: Args, app: App) -> int:
         remedy = "'gitmem uninstall claude' takes it out of one agent here, 'gitmem uninstall --everything' out of all."
         raise UsageError("No agent is named.", remedy)
     changes: list[tuple[Scope, SettingsChange]] = []
-    code = ExitCode.OK
+    code, hooks = ExitCode.OK, set[str]()
     with contextlib.nullcontext() if args.dry_run else lock_settings(app.home()):
         for host, scope in product(hosts, (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL)):
             try:
                 if scope in host.scopes:
                     changes += [(scope, change) for change in _take(args, app, host, scope)]
+                    hooks.update(edit.path for edit in edits_of(host, place_of(app, scope)) if edit.part == HOOKS)
             except GitmemError as error:  # unreadable settings of one agent do not stop the others
                 if len(hosts) == 1:
                     raise
                 app.notices((error.sentences,))
                 code = error.exit_code
+        taken = hooks.union(change.path for _, change in changes)
+        changes += [(Scope.USER, change) for change in drop_script(app.home(), taken, dry_run=args.dry_run)]
     text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
     lines = [text or ("" if code else _nothing(hosts)), _left_for_user(args, app, hosts) if chosen is None else ""]
     report_changes(args, app, hosts, changes, "\n".join(filter(None, lines)))
-    if text and not args.dry_run and not os.path.exists(script_path(app.home())):
+    is_last = not args.dry_run and not os.path.exists(script_path(app.home()))
+    if is_last:
+        take_answer_back(app.context())
+    if text and is_last:
         said = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
         app.notices((f"That was the last agent with gitmem. {said}",))
     return code
@@ -230,9 +236,6 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
         done.append(_carried_out(args, passed_over))
     if not args.dry_run:
         left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))
-        drop_script(app.home(), {change.path for change in done} | {edit.path for edit in edits if edit.part == HOOKS})
-        if not os.path.exists(script_path(app.home())):  # that was the last agent
-            take_answer_back(app.context())
     return done
 
 
@@ -347,6 +350,8 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, at)]
+    if not args.dry_run:
+        take_answer_back(app.context())
     made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
     gone = [path for path, _ in stores if not recorded_store(path, home)]  # the others stay what they are: made here
     unused = [os.path.join(home, *name) for name in (MACHINE, MARKER) if not known_stores(home)]
