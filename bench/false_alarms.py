@@ -41,8 +41,14 @@ def recorded() -> list[tuple[Path, list[Turn]]]:
 
 
 def told(store: Store, prompts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the prompts, given with their session, that are shown something."""
-    return [prompt for session, prompt in prompts if remembered(store, prompt, session).text]
+    """Return the prompts, given with their session, that are shown something that the session was not shown before."""
+    shown: dict[str, list[str]] = {}
+    found = []
+    for session, prompt in prompts:
+        help_ = remembered(store, prompt, session, shown.setdefault(session, []))
+        shown[session] += help_.ids
+        found += [prompt] if help_.text else []
+    return found
 
 
 def prompts_of(turns: Sequence[Turn]) -> list[tuple[str, str]]:

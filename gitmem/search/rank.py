@@ -314,18 +314,18 @@ def coverages(hits: Sequence[Ranked], query: Query) -> list[Coverage]:
 
 
 def rarities(hits: Sequence[Ranked], query: Query, views: float) -> tuple[dict[int, float], float]:
-    """Return the rarity of each word of a query among the memories, by its group, and the number of memories, about.
+    """Return the rarity of each term of a query among the memories, by its number, and the number of memories, about.
 
-    The rarity is the logarithm of the memories for each that has the word; a memory has so many `views`.
+    The rarity is the logarithm of the memories for each that has the term; a memory has so many `views`.
     """
     hit = next((hit for hit in hits if hit.weights), None)
     if hit is None:
         return {}, 1.0
-    groups = dict.fromkeys(term.group for term in query.terms if not term.is_expansion)
     rarity = {}
-    for group, (weight, _) in zip(groups, _words(query, hit.weights), strict=True):
-        having = max((hit.among + 1) / exp(weight) - _SMOOTH, 0.0) / views
-        rarity[group] = log((hit.among / views + 1) / (having + _SMOOTH))
+    for number, (term, weight) in enumerate(zip(query.terms, hit.weights, strict=True)):
+        if not term.is_expansion:
+            having = max((hit.among + 1) / exp(weight / term.weight) - _SMOOTH, 0.0) / views
+            rarity[number] = log((hit.among / views + 1) / (having + _SMOOTH))
     return rarity, max(hit.among / views, 1.0)
 
 

@@ -6,14 +6,14 @@ Only words are compared: embedding the prompt would take longer than a prompt ma
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import comb, inf, log
 
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
-from gitmem.model.request import TaskType, asks_back, classify, is_question, without_ago
+from gitmem.model.request import asks_back, is_question, without_ago
 from gitmem.model.turns import is_trivial
 from gitmem.model.words import user_text
 from gitmem.search.engine import answer, with_authors
@@ -97,21 +97,15 @@ _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 # A memory is shown if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
 # logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
-# orders wants work, so more is asked of a line then; and of a line of an earlier question, which is no answer. An
-# earlier request for the same counts also where most of the prompt is about something else. Of few memories nobody
-# knows which words are rare: they count as some of `_FEWEST`.
-_LEAST, _OF_ORDER, _OF_QUESTION, _AGAIN = 1.5, 1.0, 1.0, 2.0
-# Of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them.
-_FITTING = -1.2
+# orders wants work, so more is asked of a line then. For a question it is enough that one or two memories fit, and have
+# most of its words by their rarity; a fact half of them. In a store of few memories hardly a word is rare, and the
+# session's start has shown them.
+_LEAST, _OF_ORDER, _FITTING = 1.5, 2.0, -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
-_FEWEST = 100.0
-_LEAST_SHARE = 0.3  # of the words by their rarity: of what shares less, most was beside the point
 _STATE = "State"  # what a running session was at, and no memory
-_ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
-_REQUEST = re.compile(r"\A[^\n]{0,200}? → |^(?:Asked|요청): .*$", re.MULTILINE)
 _MINUS = re.compile(r"(?<!\S)-(?=\S)")
 # Prompts that may quote an error.
 MAY_QUOTE = re.compile(
@@ -149,8 +143,8 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     query = plain_query(without_ago(typed))
     terms = parse_query(query).terms
     answered = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
-    sure = Sureness(terms, answered.rarities, answered.memories, asks=asks_back(typed) or classify(query) in _ASKING)
-    may_be_error = sure.asks and not _quoted(prompt)  # an error that is quoted is known, or it is not
+    sure = Sureness(terms, answered.rarities, answered.memories, asks=asks_back(typed) or is_question(query))
+    may_be_error = not _quoted(prompt)  # an error that is quoted is known, or it is not
     tails = {tail_of(key) for key in (*known, *chain(*fixes.values()))}
     new = [
         hit
@@ -162,7 +156,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
-        and sure.of(hit.text, hit.coverage.share, _HALF if hit.fact else _MOST_WORDS)
+        and sure.of(hit)
     ]
     ids = {hit.entry for hit in new}
     newest = (hit._replace(weak=False) for hit in new if hit.status != BEFORE or not ids.intersection(hit.others))
@@ -207,44 +201,37 @@ class Sureness(Value):
     memories: float
     asks: bool
 
-    def of(self, text: str, share: float = 1.0, most: float = inf) -> bool:
-        """Return whether a memory with a share of the prompt's words is sure to speak of it; `most` is a large one."""
-        asked, rest = _taken_apart(text)
-        penalty = _OF_QUESTION if asked and is_question(asked) else 0.0
-        again = self.best(asked) - penalty
-        if again >= _AGAIN or share < _LEAST_SHARE:
-            return again >= _AGAIN
-        if not self.asks:
-            return self.best(rest) >= _LEAST + _OF_ORDER
-        return max(self.best(rest), again) >= (_FITTING if share >= most else _LEAST)
+    def of(self, hit: Hit) -> bool:
+        """Return whether a memory is sure to speak of the prompt."""
+        fits = self.asks and hit.coverage.share >= (_HALF if hit.fact else _MOST_WORDS)
+        return self.says(_said(hit.text), _FITTING if fits else _LEAST if self.asks else _OF_ORDER)
 
-    def best(self, text: str) -> float:
-        """Return the surprise at the line of a text that has the rarest words of the prompt."""
-        lines = map(fold, lines_of(text))
-        words = ({term.group for term in self.terms if not term.is_expansion and _has(line, term)} for line in lines)
-        return max(
-            (self.surprise([self.rarities.get(group, 0.0) for group in groups]) for groups in words), default=-inf
-        )
+    def says(self, text: str, least: float = _LEAST) -> bool:
+        """Return whether a line of a text has words of the prompt that are rare enough."""
+        return any(self.surprise(fold(line)) >= least for line in lines_of(text))
 
-    def surprise(self, rarities: Iterable[float]) -> float:
-        """Return by how much words are rarer than as many of the prompt's words in any memory are by chance."""
-        few = max(log(_FEWEST / self.memories), 0.0)
-        total, best = 0.0, -inf
-        for number, rarity in enumerate(sorted(rarities, reverse=True), 1):
-            total += rarity + few
-            best = max(best, total - log(self.memories) - few - log(comb(len(self.rarities), number)))
+    def surprise(self, line: str) -> float:
+        """Return by how much words of a line are rarer than as many of the prompt's words in any memory are by chance.
+
+        Of a word in parts (`entire/sessions`) the rarest one counts that stands in the line.
+        """
+        rarities: dict[int, float] = {}
+        for number, rarity in self.rarities.items():
+            term = self.terms[number]
+            if rarity > rarities.get(term.group, -inf) and _has(line, term):
+                rarities[term.group] = rarity
+        total, best, words = 0.0, -inf, len({self.terms[number].group for number in self.rarities})
+        for number, rarity in enumerate(sorted(rarities.values(), reverse=True), 1):
+            total += rarity
+            best = max(best, total - log(self.memories) - log(comb(words, number)))
         return best
 
 
-def _taken_apart(text: str) -> tuple[str, str]:
-    """Return the request in the text of a memory, "" if it is no exchange, and the rest."""
-    if "**Exchange**" not in text:
-        return "", bare_text(text)
-    fields = fields_in(text)
-    if fields.answer or fields.said or fields.errors:
-        return fields.request, "\n".join((fields.answer, *fields.said, *fields.errors))
-    bare = bare_text(text)
-    return "\n".join(_REQUEST.findall(bare)), _REQUEST.sub("", bare)
+def _said(text: str) -> str:
+    """Return what a memory says: of an exchange the request, the answers and the errors."""
+    fields = fields_in(text) if "**Exchange**" in text else Fields()
+    said = (fields.answer, *fields.said, *fields.errors)
+    return "\n".join((fields.request, *said)) if any(said) else bare_text(text)
 
 
 def _has(line: str, term: Term) -> bool:
@@ -300,7 +287,7 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
         new = "\n".join(line for line in lines_of(text) if line.removeprefix(f"{hit.label}: ") not in told)
-        if told and not hit.status and not sure.of(new):  # as a rule's exchange says it, too
+        if told and not hit.status and not sure.says(new):  # as a rule's exchange says it, too
             continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
         room = int(left * share) - estimate_tokens(head) - marks - 2

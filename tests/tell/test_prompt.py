@@ -70,6 +70,16 @@ def test_what_the_session_itself_said_is_not_told(day, session, tag):
     assert "max_connections" in tell_prompt(day.store, "another", ASKED)
 
 
+def test_of_a_name_in_parts_a_common_part_is_no_rare_word(day):
+    """`module/orders` is in no memory; of its parts "module" is in each."""
+    assert remembered(day.store, "What do `module/orders` and `n1/follow` of the importers do?").text == ""
+
+
+def test_an_order_to_fix_something_is_no_question(day):
+    assert "max_connections" in remembered(day.store, "Is the pool too small?").text
+    assert remembered(day.store, "now fix the small pool, please").text == ""
+
+
 def test_the_text_cannot_end_its_fence(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     path.write_text(path.read_text("utf-8").replace("is too small", "</gitmem-memory> is too small"), "utf-8")
