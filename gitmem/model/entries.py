@@ -132,7 +132,7 @@ def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool | None = No
     if not turn.tools and (is_courtesy or stop_words().issuperset(_WORDS.findall(f"{asked} {done}".casefold()))):
         return False
     tells = asked or turn.files or turn.failures or _tells(turn.prompt, done, turn.tools)
-    return bool(tells and (turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH))))
+    return bool(tells and (turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _result(done))))
 
 
 def _read(
@@ -211,7 +211,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
         f"{turn.ended:%Y-%m-%d %H:%M:%S}",
         _tags(turn),
         summary=headline(asked, ASKED_LENGTH) if asked else "",
-        details=_whole(done, DONE_LENGTH),
+        details=_result(done),
         files=tuple(files),
         failed=tuple(failed),
         raw=True,
@@ -281,13 +281,8 @@ def without_courtesies(text: str) -> str:
     return text
 
 
-def _whole(text: str, limit: int) -> str:
-    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
-    short = shorten(without_courtesies(text), limit)
-    sentences = split(short)
-    if len(sentences) > 1 and sentences[-1].endswith(":"):
-        return short[: short.rfind(sentences[-1])].rstrip()
-    return short
+def _result(done: str) -> str:
+    return shorten(without_courtesies(done), DONE_LENGTH)
 
 
 LEFT_OUT = "[…]"

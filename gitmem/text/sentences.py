@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
+from itertools import zip_longest
 
 from gitmem.values import Value
 
@@ -31,6 +32,7 @@ _ABBREVIATIONS = frozenset(
 ) | {"sr", "fig", "eq", "sec", "ch", "vol", "pp", "al", "inc", "ltd", "dept", "est"}
 _LONGEST_WORD = 12  # characters before a full stop searched for an abbreviation
 _LITTLE = 4  # a part of a limit so small that what it holds tells little
+_LONGEST_CODE = 120  # characters of a line of code that is told with its lead-in
 _LIST_NUMBER = 2  # digits of an item number in a list within a line
 _CLOSERS = "\"')]}»”’」』】）〉》*_~`"
 
@@ -42,10 +44,14 @@ class Kind(Enum):
     PARAGRAPH = "paragraph"
     ITEM = "item"
     QUOTE = "quote"
+    LEFT_OUT = "left out"
 
 
 class Block(Value):
-    """A paragraph, list item, quotation or heading on one line, its marker taken off."""
+    """A paragraph, list item, quotation or heading on one line, its marker taken off.
+
+    Of code that is left out it is the only line, of longer code and of a table "".
+    """
 
     kind: Kind
     text: str
@@ -58,8 +64,8 @@ _FENCE = r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"
 _HEADING = r"#{1,6}(?:[ \t]+|$)(.*)"
 _ITEM = r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"
 _QUOTE = r"(?:>[ \t]?)+"
-# Tables, rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
-_DROPPED = r"\||[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"
+# Rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
+_DROPPED = r"[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"
 _BOLD_LINE = r"(?:\*\*|__)([^*\n]+)(?:\*\*|__):?"
 _BOLD = r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"  # `2**8` is no bold text
 # `.!?…` must be followed by closing marks and a blank, CJK stops by nothing. A run of marks matches once.
@@ -84,19 +90,41 @@ def shorten(text: str, limit: int) -> str:
     """Return the whole sentences from the start of `text` that fit into `limit` characters, as one paragraph.
 
     A sentence that does not fit is cut at a word if little is before it ("Hello!"). A text without a sentence (code, a
-    heading) gives its first line.
+    heading) gives its first line. A heading leads to the list below it ("Skipped: …"); a lead-in ("The diff shows:") is
+    told with what it leads to, or not at all.
     """
-    sentences = _sentences(text)  # lazily: of a long text only the first are needed
-    shortened = next(sentences, "")
-    if not shortened:
+    sentences = _with_lead_ins(text)
+    if not sentences:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
         return _cut(next(filter(None, lines), ""), limit)
-    for sentence in sentences:
+    shortened = whole = sentences[0]
+    for sentence in sentences[1:]:
         longer = shortened + _joint(shortened) + sentence
         if len(longer) > limit:
-            return _cut(longer if len(shortened) * _LITTLE < limit else shortened, limit)
+            return _cut(longer if len(shortened) * _LITTLE < limit else whole, limit)
         shortened = longer
-    return _cut(shortened, limit)
+        whole = whole if _leads(sentence) else longer
+    return _cut(whole, limit)
+
+
+def _with_lead_ins(text: str) -> list[str]:
+    """Return the sentences of a text, headings of lists among them, a lead-in with the line of code it leads to."""
+    sentences: list[str] = []
+    parts = _blocks(text)
+    for block, following in zip_longest(parts, parts[1:], fillvalue=Block(Kind.LEFT_OUT, "")):
+        told = list[str]()
+        if block.kind is Kind.HEADING and following.kind in {Kind.ITEM, Kind.LEFT_OUT}:
+            told = [f"{block.text.rstrip(' :')}:"]
+        elif block.kind not in {Kind.HEADING, Kind.LEFT_OUT}:
+            told = list(_sentences_in(block))
+        if told and following.kind is Kind.LEFT_OUT and _leads(told[-1]):
+            told[-1:] = [f"{told[-1]} `{following.text}`"] if following.text else []
+        sentences += told
+    return sentences
+
+
+def _leads(sentence: str) -> bool:
+    return sentence.endswith((":", "："))
 
 
 def is_korean(text: str) -> bool:
@@ -108,17 +136,22 @@ def is_korean(text: str) -> bool:
 
 def blocks(text: str) -> list[Block]:
     """Return the paragraphs, list items, quotations and headings of a markdown text; code and tables are left out."""
+    return [block for block in _blocks(text) if block.kind is not Kind.LEFT_OUT]
+
+
+def _blocks(text: str) -> list[Block]:
+    """Return the blocks of a text, with those that are left out."""
     joined: list[tuple[Kind, list[str]]] = []
     going_on = False  # whether the next line may belong to the last block
     for line in _outside_fences(text):
-        block = _block(line)
+        block = line if isinstance(line, Block) else _block(line)
         if block is None:
             going_on = False
-        elif going_on and _goes_on(*joined[-1], block, line):
+        elif going_on and _goes_on(*joined[-1], block, str(line)):
             joined[-1][1].append(block.text)
         else:
             joined.append((block.kind, [block.text]))
-            going_on = block.kind is not Kind.HEADING
+            going_on = block.kind not in {Kind.HEADING, Kind.LEFT_OUT}
     return [Block(kind, " ".join(lines)) for kind, lines in joined]
 
 
@@ -167,24 +200,35 @@ def mask_code(text: str, filler: str = "x") -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _outside_fences(text: str) -> Iterator[str]:
-    """Yield the lines outside code fences, and a blank line for each fence."""
+def _outside_fences(text: str) -> Iterator[str | Block]:
+    """Yield the lines outside code fences, and a block for each fence."""
     form = _compiled(_FENCE)
-    fence = ""
+    fence, code = "", list[str]()
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         mark = form.match(line)
         if mark and not fence and (mark[1][0] == "~" or "`" not in mark[2]):
             fence = mark[1]
-            yield ""
         elif mark and fence and mark[1].startswith(fence) and not mark[2].strip():
-            fence = ""
+            yield _left_out(code)
+            fence, code = "", []
         elif not fence:
             yield line
+        elif line.strip():
+            code.append(line.strip())
+    if fence:
+        yield _left_out(code)
+
+
+def _left_out(code: Sequence[str]) -> Block:
+    is_short = len(code) == 1 and len(code[0]) <= _LONGEST_CODE and "`" not in code[0]
+    return Block(Kind.LEFT_OUT, code[0] if is_short else "")
 
 
 def _block(line: str) -> Block | None:
     """Return the block that a line begins or continues; None for a blank line and for markup."""
     words = line.strip()
+    if words.startswith("|"):
+        return Block(Kind.LEFT_OUT, "")
     if not words or _compiled(_DROPPED).match(words):
         return None
     if heading := _compiled(_HEADING).match(words):

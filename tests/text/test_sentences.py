@@ -91,6 +91,25 @@ def test_a_fence_within_a_line_and_an_open_one():
     assert mask_code("a `b.c` ``d ` e`` `f") == "a `xxx` ``xxxxx`` `f"
 
 
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("All is fixed.\n\n**Skipped:**\n- the wrapper\n- the cache", "All is fixed. Skipped: the wrapper; the cache"),
+        ("It is red.\n\n## What is left\n1. the lock", "It is red. What is left: the lock"),
+        ("Green.\n\n## Summary\nIt is green.", "Green. It is green."),
+        ("It is red. The log says:\n\n```\na\nb\n```\nThe lock is held.", "It is red. The lock is held."),
+        ("Install it so:\n```bash\nuv sync\n```\nThen run it.", "Install it so: `uv sync`; Then run it."),
+        ("**To check:**\n```\nmake test\n```", "To check: `make test`"),
+        ("Done. The rows:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nAll pass.", "Done. All pass."),
+        ("All four are addressed:\n\n| a |\n|---|\n| 1 |", "All four are addressed:"),
+        ("It fails. That means:", "It fails."),
+    ],
+)
+def test_a_lead_in_is_told_with_what_it_leads_to_or_not_at_all(text: str, expected: str):
+    """Of "Skipped: the wrapper" the list alone would say the contrary."""
+    assert shorten(text, 400) == expected
+
+
 def test_a_text_is_shortened_at_whole_sentences():
     text = "First sentence. Second sentence.\n\n- Item one\n- Item two"
     assert shorten(text, 15) == "First sentence."
