@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import gitmem
 from gitmem.platform.machine import table
 from gitmem.redact.places import _whole
-from gitmem.text.words import files_of, languages, phrases, rows
+from gitmem.text.words import files_of, languages, phrases
+from tests.cues import rows
 
 BOUND = 4_096  # a repeat of at most so many counts as a constant
 _MOST_LOOPS = 5

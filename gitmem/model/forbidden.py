@@ -24,6 +24,13 @@ _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}|[A-Z]\w*file")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+# Behind which a string is run: a call of the libraries of languages, or an option of a shell.
+_RUNNERS = re.compile(
+    r"\b(?:run|call|check_call|check_output|getoutput|popen|system|passthru|shell|sh|eval|(?:shell_)?exec\w{0,9}|"
+    r"spawn\w{0,9}|command(?:::new)?)(?: ?\(| (?=['\"]))|\s-\w{0,4}c\s",
+    re.IGNORECASE,
+)
+_SETTINGS = (".json", ".yml", ".yaml", ".toml", "dockerfile")  # whose values may be commands
 _SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
 _DATABASES = frozenset("psql mysql mariadb sqlite3 duckdb cqlsh sqlcmd clickhouse-client mongosh".split())  # noqa: SIM905
@@ -64,7 +71,7 @@ def _is_caseless(literal: str) -> bool:
 def acts_on(literal: str) -> str:
     """Return the acts of an agent that are looked at for a literal, as a part of a sentence."""
     kinds, body = _parts(literal)
-    written = "writes, outside of strings" if COMMAND in kinds and " " in body else "writes"
+    written = "writes into code" if COMMAND in kinds and " " in body else "writes"
     acts = (("runs", COMMAND in kinds), ("edits as a path", PATH in kinds), (written, TEXT in kinds))
     return " or ".join(act for act, is_looked_at in acts if is_looked_at)
 
@@ -184,7 +191,8 @@ def _names(literal: str, path: str) -> bool:
 def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     """Return whether code that a call writes holds a literal, at the bounds of words.
 
-    What may be a command of some words stands in no string, what may be a file's name is used as code (`console.log(`).
+    What may be a command of some words stands in no string but one that is run, what may be a file's name is used as
+    code (`console.log(`).
     Comments count only for what stands nowhere else: marks in capital letters, such as TODO, and orders to a program
     that begin one, such as `eslint-disable`.
     """
@@ -199,10 +207,22 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
         if is_mark or not line.startswith(_COMMENTS) or (is_order and line.lstrip(_SIGNS).startswith(literal))
     )
     if COMMAND in kinds and " " in literal:
-        read = (_STRING.sub("''", line) for line in read)
+        has_values, code = any(path.casefold().endswith(_SETTINGS) for path in call.paths), [*read]
+        near = (line for line in code if literal.partition(" ")[0] in line)
+        if any(_pipes(literal, commands(text)) for line in near for text in _run_strings(line, has_values=has_values)):
+            return True
+        read = (_STRING.sub("''", line) for line in code)
     after = ("(", "[", ".") if PATH in kinds and _FILE.fullmatch(literal) else ("",)
     forms = (literal, literal.lower()) if _is_caseless(literal) else (literal,)
     return any(_holds(form + next_, line) for line in read for form in forms for next_ in after)
+
+
+def _run_strings(line: str, *, has_values: bool) -> Iterator[str]:
+    """Yield the strings of a line that are run: of a call the first, or all as the words of one; of settings each."""
+    runner = _RUNNERS.search(line)
+    strings = _STRING.findall(line[runner.end() :] if runner else line) if runner or has_values else []
+    yield from (string[1:-1] for string in (strings if has_values else strings[:1]))
+    yield " ".join(["python"] * ("sys.executable" in line) + strings)
 
 
 def _holds(literal: str, line: str) -> bool:
