@@ -63,14 +63,6 @@ class Document(Value):
         return self._header_read()[1]
 
     @property
-    def readable(self) -> Mapping[str, object]:
-        """Return the values of the header; if it cannot be read as a whole, those of the lines that can."""
-        if self.problem is None:
-            return self.metadata
-        lines = (self.header or self.body[:_LOOK_AT]).replace("\r", "\n").split("\n")
-        return {key: value for line in reversed(lines) for key, value in (plain_mapping(f"{line}\n") or {}).items()}
-
-    @property
     def newline(self) -> str:
         """Return the line end of most lines of the file."""
         return newline_of(self.opening + (self.header or "") + self.closing + self.body)

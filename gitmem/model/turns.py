@@ -132,9 +132,9 @@ class Turn(Value):
         """The id of this turn's exchange."""
         return self.logged or self.known or exchange_id(self.session, self.key)
 
-    def entry_id(self, *what: str, at: datetime | None = None) -> str:
-        """Return the id of an entry of this turn; but for `at`, it does not depend on the time of capture."""
-        return derived_id(at or self.started, self.session, self.key, *what)
+    def entry_id(self, *what: str) -> str:
+        """Return the id of an entry of this turn, which does not depend on the time of capture."""
+        return derived_id(self.started, self.session, self.key, *what)
 
 
 def derived_id(at: datetime, *content: str) -> str:
