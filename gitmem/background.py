@@ -187,14 +187,13 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
     if read_text(mark).strip() == today:
         return
-    if store.config.tiers.automatic:
-        steps.run("consolidation", partial(steps.consolidate, late))
+    steps.run("consolidation", partial(steps.consolidate, late))
     if store.config.rotation.archive_retention_days:
         from gitmem.archive.rotate import retain
 
         remove = partial(retain, config=store.config.rotation)
         steps.run("retention", partial(transact, store, remove, purpose="retain"))
-    if store.config.knowledge.automatic and not late():
+    if not late():
         from gitmem.learn.lessons import learn_project
 
         steps.run("knowledge of the project", lambda: learn_project(store))

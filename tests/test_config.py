@@ -154,7 +154,7 @@ NO_VALUES = [
     ("rotation.threshold_tokens", "99", "a whole number from 100 to 1000000000, not 99"),
     ("rotation.max_archives", "true", "a whole number from 0 to 1000000000, not true"),
     ("rotation.archive_retention_days", "1000000", "a whole number from 0 to 36500, not 1000000"),
-    ("rotation.enabled", "1", "true or false, not 1"),
+    ("transcripts.enabled", "1", "true or false, not 1"),
     ("redaction.allow", "[1, a]", "a list of texts, not [1, 'a']"),
     ("redaction.allow", "", "a list of texts, not None"),
     ("lock.kind", "mutex", "one of auto, file, ref, not 'mutex'"),

@@ -61,7 +61,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     limits = Limits(config.threshold_tokens, config.carryover_tokens)
     data = transaction.read(MEMORY) or b""
     tokens = tokens_of_size(len(data))
-    if not config.enabled or not needs_rotation(len(data), limits):
+    if not needs_rotation(len(data), limits):
         return Check(tokens, limits.threshold, None)
     transaction.need_folder(ARCHIVE)
     text = data.decode("utf-8", "surrogateescape")

@@ -6,7 +6,6 @@ from gitmem.values import Value
 
 
 class RotationConfig(Value):
-    enabled: bool = True
     threshold_tokens: int = 25_000
     carryover_tokens: int = 2_500
     max_archives: int = 0
@@ -52,7 +51,6 @@ class EmbeddingConfig(Value):
 
 
 class TierConfig(Value):
-    automatic: bool = True
     weekly_days: int = 7
     monthly_days: int = 30
 
@@ -81,10 +79,6 @@ class TranscriptConfig(Value):
 
 class CaptureConfig(Value):
     answer_chars: int = 20_000
-
-
-class KnowledgeConfig(Value):
-    automatic: bool = True
 
 
 class RecallConfig(Value):
@@ -156,7 +150,6 @@ class Config(Value):
     transcripts: TranscriptConfig = TranscriptConfig()
     capture: CaptureConfig = CaptureConfig()
     cleanup: CleanupConfig = CleanupConfig()
-    knowledge: KnowledgeConfig = KnowledgeConfig()
     recall: RecallConfig = RecallConfig()
     prompts: PromptsConfig = PromptsConfig()
     author: AuthorConfig = AuthorConfig()

@@ -268,7 +268,7 @@ class _UndoPlanner:
     def _outgrown(self, files: Iterable[str], planned: Mapping[str, bytes | None]) -> tuple[str, ...]:
         config = self._store.config.rotation
         size = len(planned[MEMORY] or b"") if MEMORY in files else 0
-        if not config.enabled or not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+        if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
             return ()
         notice = "memory.md is above its threshold again, so the next save rotates it. "
         return (notice + "To prevent that, raise rotation.threshold_tokens.",)

@@ -172,7 +172,7 @@ def test_every_recorded_payload(host, some, monkeypatch):
 @SOME
 def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     """Transcripts to the hook, payloads to the replay, and what each is for."""
-    host.here("config", "tiers.automatic", "false")  # what they tell is long ago
+    host.here("config", "tiers.weekly_days", "0")  # what they tell is long ago
     found = [str(path) for path in (*SESSIONS[: 2 if some else None], EVERY_EVENT_TRANSCRIPT, transcript_of("claude"))]
     payloads = [str(EVERY_EVENT)]
     said = json.loads(host.process("replay", "--json", *payloads, *found))
