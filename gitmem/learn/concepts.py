@@ -117,29 +117,22 @@ def merge(store: Store, first: Concept, second: Concept) -> tuple[str, ...]:
         return ()
 
     def plan(transaction: Transaction) -> None:
-        changes = merging(transaction, first, second)
-        if not changes:
+        data, other_data = transaction.read(first.path), transaction.read(second.path)
+        if data is None or other_data is None:
             raise NotFoundError("One of the concepts is gone.")
+        merged = first._replace(
+            keywords=tuple(dict.fromkeys((*first.keywords, *second.keywords))),
+            files=tuple(dict.fromkeys((*first.files, *second.files))),
+            exchanges=tuple(sorted({*first.exchanges, *second.exchanges})),
+            merged=tuple(dict.fromkeys((*first.merged, *second.merged, second.id))),
+            updated=max(first.updated, second.updated),
+            scope=tuple(sorted({*first.scope, *second.scope})),
+        )
+        more = [line for _, line in lines_of(Document.parse(other_data).body)]
+        changes = {first.path: render_changed(data, merged, more), second.path: None}
         transaction.commit(_about(f"Merge concept {second.name} into {first.name}", [first.id, second.id]), changes)
 
     return transact(store, plan, purpose="concepts").commits
-
-
-def merging(transaction: Transaction, first: Concept, second: Concept) -> dict[str, bytes | None]:
-    """Return the file changes that merge the second concept into the first; none if one of them is gone."""
-    data, other_data = transaction.read(first.path), transaction.read(second.path)
-    if data is None or other_data is None:
-        return {}
-    merged = first._replace(
-        keywords=tuple(dict.fromkeys((*first.keywords, *second.keywords))),
-        files=tuple(dict.fromkeys((*first.files, *second.files))),
-        exchanges=tuple(sorted({*first.exchanges, *second.exchanges})),
-        merged=tuple(dict.fromkeys((*first.merged, *second.merged, second.id))),
-        updated=max(first.updated, second.updated),
-        scope=tuple(sorted({*first.scope, *second.scope})),
-    )
-    more = [line for _, line in lines_of(Document.parse(other_data).body)]
-    return {first.path: render_changed(data, merged, more), second.path: None}
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:

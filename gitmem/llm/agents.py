@@ -289,8 +289,6 @@ PROGRAMS = {
 class AgentModel:
     """See `gitmem.llm.protocol.Model`."""
 
-    remote = True
-
     def __init__(self, config: SummaryConfig, environ: Mapping[str, str]) -> None:
         self.provider = config.provider
         self._agent = PROGRAMS["claude" if config.provider == AGENT else config.provider]

@@ -24,11 +24,10 @@ Vector: TypeAlias = "array[float]"
 class Model(Protocol):
     """Answers one request, without retries, limits or a check of the answer.
 
-    `provider` is the name in the settings. `remote` says that texts leave the machine.
+    `provider` is the name in the settings.
     """
 
     provider: str
-    remote: bool
 
     def name(self, size: Size) -> str:
         """Return the name of the model for a size."""
