@@ -105,7 +105,7 @@ def test_without_a_word_of_its_own_a_command_lists(gitmem, words):
     assert out
 
 
-@pytest.mark.parametrize("words", ["facts --all", "facts --kind rule", "summary --pending", "-C . episodes -n 2"])
+@pytest.mark.parametrize("words", ["facts --all", "facts --kind rule", "-C . episodes -n 2"])
 def test_without_a_word_of_its_own_a_command_takes_the_options_of_its_list(gitmem, words):
     gitmem("init")
     assert gitmem(*words.split())[0] == 0
