@@ -105,6 +105,7 @@ def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
         )
 
 
+@pytest.mark.slow
 def test_whose_words_are_told_where_another_author_changed_them(world, bare_git):
     """Every document of the user's says something else since Mallory's commit."""
     world.fact("d000000000b", SAID)

@@ -53,6 +53,7 @@ def is_clean(store: Store, bare_git) -> bool:
 
 
 @pytest.mark.parametrize("redirect", CLOSED)
+@pytest.mark.few(2)
 def test_a_save_with_closed_streams_is_a_commit(store, bare_git, redirect):
     status, _, err = run(store, *GITMEM, "save", KOREAN, redirect=redirect)
     assert (status, err) == (0, b"")

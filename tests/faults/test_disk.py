@@ -181,6 +181,7 @@ def test_the_doctor_says_of_a_read_only_disk_that_nothing_can_be_written(disk: D
 
 
 @pytest.mark.parametrize("words", [("facts", "add", "x"), ("pause",), ("task", "start", "x")])
+@pytest.mark.few(1)
 def test_a_command_on_a_read_only_disk_is_no_bug(disk: Disk, projects: Callable[..., Project], words: tuple[str, ...]):
     project = projects(disk.folder / "project")
     disk.remount("ro")

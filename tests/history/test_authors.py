@@ -215,6 +215,7 @@ def entry(identifier: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["daily/2026-10-04.md", "sessions/2026/10/20261004_000000-11112222.md", "memory.md"])
+@pytest.mark.few(1)
 def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: World, path: str):
     ada = team.by("Ada")
     first, second, third, added, copied = (saved(ada, text) for text in ("One", "Two", "Three", "Four", "Five"))

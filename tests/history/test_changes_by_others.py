@@ -46,7 +46,7 @@ def sync(*people: User) -> Ran:
         (lambda user, rule: user.git("rm", "-q", f"facts/rule/{rule}*") or user.commit_all("-m", "x"), "removed"),
     ],
 )
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act, word):
     ada, mallory = people
     act(mallory, rule)
@@ -149,7 +149,7 @@ def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, n
         ("**Why:** The reviewers are gone.", "(now also: **Why:** The reviewers are gone.)"),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_a_change_of_any_field_that_is_shown_waits(people, rule, line, before):
     ada, mallory = people
     [path] = (mallory.root / "facts" / "rule").iterdir()

@@ -395,6 +395,7 @@ def test_a_taken_name_is_never_written_to(host, project, spool):
 
 
 @pytest.mark.parametrize("events", [80, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.few(1)
 def test_nobody_loses_an_event_to_another_one(host, project, spool, events):
     def run(number: int) -> None:
         host.run(project, payload=json.dumps({"number": number}).encode())

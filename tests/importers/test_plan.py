@@ -39,6 +39,7 @@ CONTENTS = st.one_of(
 
 @pytest.mark.parametrize("kind", LAYOUTS)
 @given(files=st.dictionaries(NAMES, CONTENTS, max_size=6))
+@pytest.mark.few(2)
 def test_whatever_a_source_holds_there_is_a_plan(kind, files):
     """Each file is brought in, or it is said why not; what is made can be stored; and again it is the same."""
     sources = [SourceFile(path, data, NOW) for path, data in files.items()]

@@ -134,7 +134,7 @@ MUTATIONS = {
 
 
 @pytest.mark.parametrize("mutate, unread", MUTATIONS.values(), ids=MUTATIONS)
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(world, recorder, mutate, unread):
     path = Path(recorder.write())
     path.write_bytes(mutate(path.read_bytes()))

@@ -62,7 +62,7 @@ DOORS = (of_session, of_save, of_rule, of_hand)
 
 @pytest.mark.parametrize("first", DOORS)
 @pytest.mark.parametrize("then", DOORS)
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(world, first, then):
     first(world, "Use tabs for the indentation of sources.")
     world.clock.now += timedelta(days=1)

@@ -83,7 +83,7 @@ def queries(lines: list[str], dice: random.Random) -> list[str]:
 @pytest.mark.parametrize(
     "megabytes",
     [
-        1,
+        pytest.param(1, marks=pytest.mark.slow),
         pytest.param(12, marks=pytest.mark.slow),
         pytest.param(120, marks=(pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3000))),
     ],

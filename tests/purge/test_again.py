@@ -111,6 +111,7 @@ def test_a_purge_in_a_running_session_lasts(hooked: Hooked, in_time: bool) -> No
 
 
 @pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.few(1)
 def test_the_purge_of_another_machine(machine, listed: bool) -> None:
     first, second = make_pair(machine)
     said = NOON - timedelta(days=1)

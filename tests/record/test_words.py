@@ -86,6 +86,7 @@ def rules(world) -> list[str]:
         ("opencode-export", ("footer",), ""),
     ],
 )
+@pytest.mark.few(3)
 def test_each_word_of_the_user_is_logged_and_found(world, name, found, rule):
     path = next(DATA.glob(f"{name}.*"))
     done = replay(world.store, str(path))
@@ -220,7 +221,7 @@ def line(number: int, kind: str, content: object, session: str, minute: int, **m
     return json.dumps({**row, "cwd": "/home/kim/shop", "version": "2.1.40", **more})
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk, data):
     """Transcripts of a session, of its forks and of copies of both, in any order, some twice."""
@@ -306,6 +307,7 @@ def test_a_queued_message_that_was_imported_and_then_came_as_a_prompt_is_there_o
 @pytest.mark.parametrize("ids", [True, False])
 @pytest.mark.parametrize("lost", [True, False])
 @pytest.mark.parametrize("first", ["hooks", "transcript"])
+@pytest.mark.few(3)
 def test_a_message_of_a_running_turn_that_a_hook_tells_as_a_prompt_is_there_once(world, tmp_path, ids, lost, first):
     talk = Talk(tmp_path, ids=ids)
     talk.turn("Write the index.", queued="Leave out the names.", hooked=True)

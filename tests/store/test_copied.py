@@ -113,6 +113,7 @@ def test_init_and_any_command_connect_a_moved_project_again(  # noqa: PLR0917
 
 
 @pytest.mark.parametrize("there", ["pruned", "back", "alone", "another branch"])
+@pytest.mark.few(2)
 def test_else_it_says_what_to_run_and_changes_nothing(original, project, bare_git, context, there):
     moved = project.parent / "moved"
     project.rename(moved)

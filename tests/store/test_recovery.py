@@ -270,6 +270,7 @@ def test_an_edit_in_another_place_is_merged(world, crashed, point, scan):
 
 
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(2)
 def test_a_line_added_in_the_same_place_is_kept_as_well(world, crashed, point):
     crashed(point)
     world.write("memory.md", world.files()["memory.md"] + b"by hand\n")
@@ -314,6 +315,7 @@ def test_two_edits_beside_in_one_minute_are_two_files(world, crashing):
 
 
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(2)
 def test_an_edit_of_a_file_that_was_to_go_is_kept(world, crashed, point):
     crashed(point)
     world.write("gone.md", b"going, but edited\n")
@@ -455,6 +457,7 @@ def test_a_command_of_the_user_s_after_a_crash(world, crashed, point, command):
 
 
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(2)
 def test_a_reset_behind_what_was_cut_off(world, crashed, point):
     """Then it is as if it had never been: the event waits in the spool and is saved again."""
     crashed(point)
@@ -469,6 +472,7 @@ def test_a_reset_behind_what_was_cut_off(world, crashed, point):
 
 
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.few(2)
 def test_a_failure_after_the_branch_moved_is_said_and_made_up_for(world, monkeypatch, point):
     world.commit(BEFORE)
 

@@ -100,6 +100,7 @@ def test_what_nobody_signed_is_refused_by_name(one_signs):
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\t"])
+@pytest.mark.few(1)
 def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark):
     """A name with a line end of its own was no line with an id, so that no commit was without a signature."""
     first, second = one_signs
@@ -161,6 +162,7 @@ def test_what_git_pulled_by_hand_is_told_and_not_signed(one_signs):
 
 
 @pytest.mark.parametrize("how", ["on top", "in a merge", "under a tag"])
+@pytest.mark.few(1)
 def test_a_signature_covers_what_is_below_it_alone(one_signs, how):
     first, second = one_signs
     signs(second, "commit", "-q", "--allow-empty", "-S", "-m", "Signed")

@@ -171,6 +171,7 @@ def test_a_link_that_a_user_committed_and_then_replaced(world):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"rubbish\n", b"\xff\xfe", b"0" * 39, b"f" * 40 + b"\n"])
+@pytest.mark.few(2)
 def test_the_private_folder_can_be_deleted_and_its_mark_be_damaged(world, content):
     world.commit({"memory.md": b"one\n"})
     if content is None:

@@ -65,6 +65,7 @@ def test_an_author_whom_nobody_named_is_found_and_no_secret_is_shown(pair):
 
 @pytest.mark.parametrize("form", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "nul"])
 @pytest.mark.parametrize("is_gone", [False, True])
+@pytest.mark.few(4)
 def test_no_encoding_hides_a_secret(pair, form, is_gone):
     laptop, _ = pair
     base, secret = laptop.tip, "ghp_" + "a1B2c3D4e" * 4
@@ -137,6 +138,7 @@ def test_a_commit_that_every_sync_refuses_is_found_though_a_later_one_takes_it_b
 
 
 @pytest.mark.parametrize("where", ["notes.md", "a b\u00e4.md", "merge"])
+@pytest.mark.few(1)
 def test_a_secret_that_a_later_commit_takes_out_is_found(pair, bare_git, where):
     laptop, _ = pair
     base, secret, name = laptop.tip, "ghp_" + "a1B2" * 9, where if where != "merge" else "notes.md"

@@ -39,6 +39,7 @@ def test_both_machines_make_the_same_merge_commit(pair, tmp_path, bare_git):
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.few(1)
 def test_what_is_saved_or_edited_while_it_is_synced_is_kept(pair, by_hand):
     first, second = pair
     first.save("one")
@@ -283,6 +284,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.few(2)
 def test_what_could_leave_the_store_is_refused(pair, remote, bare_git, what):
     _, second = pair
     mode, path, why = HOSTILE[what]
@@ -311,6 +313,7 @@ def _planted(remote: Path, bare_git: RunsGit, path: str, mode: str, oid: str) ->
 
 @pytest.mark.parametrize("folder", [b"knowledge", b"purged"])
 @pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.few(2)
 def test_a_tree_without_end_is_not_looked_through(pair, remote, folder, hidden):
     first, _ = pair
     objects = Objects(remote)

@@ -110,7 +110,7 @@ def project(run, home, tmp_path, bare_git, initialize, folder_copies, environ): 
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in PLUMBING])
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_each_example_works(project, home, tmp_path, run, name):
     for path in ("notes/agent-memory", "projects", "media", ".claude/projects/-home-me-project", "old/.claude/memory"):
         (home / path).mkdir(parents=True)

@@ -15,6 +15,7 @@ def private(gitmem):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
+@pytest.mark.few(2)
 def test_a_limit_is_that_of_all_hits_private_ones_too(private, limit):
     hits = json.loads(private("search", "parser", "-n", str(limit), "--json")[1])
     ours = [hit for hit in hits if not hit["path"].startswith("private:")]

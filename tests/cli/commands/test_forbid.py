@@ -124,6 +124,7 @@ def test_a_rule_of_another_author_waits_for_a_yes(world, bare_git, rule):
 
 
 @pytest.mark.parametrize("literal", ["", "*", "x" * 300, "a\nb", "pip\x1b[2J"])
+@pytest.mark.few(2)
 def test_what_cannot_be_looked_for_is_refused(world, rule, literal):
     assert world.ran("facts", "forbid", rule, literal).code == 8
     assert world.ran("facts", "add", "Another rule.", "--forbids", literal).code == 8

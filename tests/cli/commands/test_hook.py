@@ -356,6 +356,7 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
 @pytest.mark.parametrize(
     "prompt", ["기억하지 마: 고객이 떠난다", "Off the record, the customer leaves.", "Don't record this: x"]
 )
+@pytest.mark.few(1)
 def test_a_prompt_that_asks_not_to_be_recorded_is_answered_with_what_keeps_it_out(host, prompt):
     host.here("save", "Use uv, not pnpm")
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "cwd": str(host.project)}
@@ -521,6 +522,7 @@ def test_hostile_memory_cannot_end_its_fence(host, bare_git):
 
 
 @pytest.mark.parametrize("cwd", ["/a\0b", "/no/such", "\ud800", "/" + "x" * 5_000, "relative", "", 7, None])
+@pytest.mark.few(3)
 def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
     host.here("save", "Use uv, not pnpm", "--type", "decision")
     monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)

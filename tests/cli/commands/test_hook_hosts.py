@@ -137,7 +137,7 @@ def cut(data: bytes, chance: random.Random) -> bytes:
     [pytest.param(200, id="some"), pytest.param(1_000, id="thousand", marks=(pytest.mark.slow, pytest.mark.long))],
 )
 @pytest.mark.parametrize("host", [name for name in NAMES if find_host(name).events])
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, environ, mutations):
     # The plugins of these turn events into Claude Code's payloads; of Cursor and Amp none are recorded.
     given = payloads_of("claude" if host in {"opencode", "kilo", "pi", "cursor", "amp"} else host)

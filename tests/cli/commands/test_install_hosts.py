@@ -33,7 +33,7 @@ def tree(*folders: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("scope", ["--user", "--project"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 def test_uninstall_leaves_every_file_as_it_was(run, project, home, name, scope):
     if scope[2:] not in {one.value for one in find_host(name).scopes}:
         assert run("install", name, scope, "--yes")[0] == 2

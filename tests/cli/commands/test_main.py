@@ -151,7 +151,7 @@ def test_a_reader_that_ends_before_the_output_does_is_no_error(tmp_path, options
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
 @pytest.mark.parametrize("columns", [80, 200])
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_no_line_is_wider_than_the_terminal(tmp_path, gitmem, columns):
     gitmem("init")
     gitmem("save", "A rule that is too long for a line of any terminal. " * 5, "--type", "rule")
@@ -176,6 +176,7 @@ def test_a_bar_takes_one_line_whatever_is_written_in_it(tmp_path):
     "words",
     [("status",), ("doctor",), ("facts",), ("review",), ("search", "fridays"), ("log",), ("facts", "show", "x")],
 )
+@pytest.mark.few(3)
 def test_what_a_user_reads_is_coloured_on_a_terminal_only_and_unless_refused(world, words):
     for text in ("We deploy on Fridays.", "We do not deploy on Fridays."):
         world.run("save", text, "--type", "decision")

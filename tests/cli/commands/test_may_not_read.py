@@ -41,6 +41,7 @@ def theirs(environ, bare_git):
 
 
 @pytest.mark.parametrize("place", ["", ".git"])
+@pytest.mark.few(1)
 def test_a_store_that_may_not_be_read_is_no_missing_one(theirs, place):
     run, ran = theirs
     closed = run.root / place
@@ -71,6 +72,7 @@ def test_a_folder_that_may_not_be_read_is_no_missing_one(theirs):
 
 
 @pytest.mark.parametrize("name", ["memory.md", "daily"])
+@pytest.mark.few(1)
 def test_a_document_that_may_not_be_read_is_named(theirs, name):
     run, ran = theirs
     (run.root / name).chmod(0)

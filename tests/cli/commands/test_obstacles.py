@@ -109,6 +109,7 @@ DISABLED = {
 
 
 @pytest.mark.parametrize("name", DISABLED)
+@pytest.mark.few(3)
 def test_what_an_agents_own_settings_switch_off_is_said(run, project, home, name):
     part, below, setting = DISABLED[name]
     for path, text in TRUSTED.get(name, {}).items():
@@ -149,6 +150,7 @@ DECLINED = {
 
 
 @pytest.mark.parametrize("name", DECLINED)
+@pytest.mark.few(2)
 def test_what_the_user_declined_is_said(run, project, home, name):
     path, text, said = DECLINED[name]
     (home / path).parent.mkdir(parents=True, exist_ok=True)

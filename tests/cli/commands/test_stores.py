@@ -507,6 +507,7 @@ def _arrive(door: str, both: tuple[Runner, Runner], folder: Path, git: RunsGit) 
 
 
 @pytest.mark.parametrize("how", ["a new file", "other words", "git pull"])
+@pytest.mark.few(1)
 def test_facts_that_a_user_brings_by_an_editor_or_git_are_compared_before_anything_shows_them(
     gitmem, tmp_path, bare_git, how
 ):
@@ -537,7 +538,7 @@ _DOORS = ("sync", "sync in the background", "clone", "join", "a start that joins
 
 
 @pytest.mark.long
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", [*_DOORS, "restore", "migrate", "adopt"])
 def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_path, bare_git, door):
     first, _ = both

@@ -9,6 +9,7 @@ DOORS = [["save", "x"], ["status"], ["facts", "list"], ["search", "x"], ["recall
 
 
 @pytest.mark.parametrize("words", [*DOORS, ["hook", "claude", "--drain"]])
+@pytest.mark.few(3)
 def test_of_the_team_s_store(gitmem, words):
     gitmem("save", "before")
     mark = gitmem.root / ".git" / "gitmem" / PURGING
@@ -18,6 +19,7 @@ def test_of_the_team_s_store(gitmem, words):
 
 
 @pytest.mark.parametrize("words", DOORS[:4])
+@pytest.mark.few(2)
 def test_of_the_private_store(gitmem, home, words):
     gitmem("--private", "save", "mine")
     [folder] = home.rglob("*.private")

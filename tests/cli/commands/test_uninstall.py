@@ -192,6 +192,7 @@ def test_an_installation_names_each_place_that_it_writes_to_and_is_taken_back_wh
 
 
 @pytest.mark.parametrize("option", [(), ("--branch",), ("--home",)])
+@pytest.mark.few(1)
 def test_after_the_removal_that_it_names_nothing_is_left(bare_project, bare_git, home, environ, option):
     run = bare_project
     bare_git(run.cwd, "commit", "-q", "--allow-empty", "-m", "first")
