@@ -41,7 +41,6 @@ class Sizes(Value):
 
     loose: int
     packs: int
-    packed: int
     bytes: int
 
 
@@ -49,7 +48,7 @@ def sizes(git: Git) -> Sizes:
     """Return the numbers of `git count-objects`."""
     output = dict(line.split(": ") for line in git.run("count-objects", "-v").decode().splitlines())
     count = {key: int(value) for key, value in output.items() if value.isdigit()}
-    return Sizes(count["count"], count["packs"], count["in-pack"], (count["size"] + count["size-pack"]) * 1024)
+    return Sizes(count["count"], count["packs"], (count["size"] + count["size-pack"]) * 1024)
 
 
 def loose_estimate(common_dir: str) -> int:

@@ -69,7 +69,6 @@ class Failure(Value):
 
     at: datetime
     tool: str
-    tool_id: str
     command: str
     error: str
     fixed_by: str = ""
@@ -280,7 +279,7 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
     """Return a turn with one more tool call."""
     files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
     if failed:
-        failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
+        failure = Failure(event.at, event.tool, _what(event) or _call(event), event.text)
         failures = (*(_failed_again(failure, event) for failure in turn.failures), failure)[:_MAX_FAILURES]
     else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
