@@ -161,7 +161,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.health.document_checks import look as check_documents
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
-    from gitmem.history.session_count import count_sessions
+    from gitmem.history.sessions import count_sessions
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.record.fact_edits import compare_new_facts
     from gitmem.search.sources import renew_texts

@@ -20,7 +20,7 @@ from gitmem.git.packing import tracked_files
 from gitmem.health.doctor import CHECKS, OPENED, check_attributes
 from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
 from gitmem.history.review import ToReview
-from gitmem.history.session_count import count_sessions
+from gitmem.history.sessions import count_sessions
 from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from gitmem.document.ids import find_named
-from gitmem.document.message import Op
+from gitmem.document.message import Op, Trailer
+from gitmem.git.log import log
 from gitmem.history.origin import undone_commits
 from gitmem.history.records import HEAD, CommitRecord, records, removal
 from gitmem.model.exchange import file_name
 from gitmem.platform.machine import datetime
+from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.store.known_facts import KNOWN_FOLDER
 from gitmem.store.store import Store
 from gitmem.values import Value
 
 _SHORTEST = 8  # characters of a session's id
 _NEWEST = frozenset({"last", "latest"})  # no id of an agent begins so
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
+_COUNTED = "sessions"  # file: the commit up to which sessions were counted, and their ids
 
 
 class SessionSummary(Value):
@@ -54,6 +60,25 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
         if any(commit.commit not in undone for commit in commits)
     ]
     return sorted(listed, key=lambda session: session.last, reverse=True)
+
+
+def count_sessions(store: Store) -> int:
+    """Return how many sessions there are, as `sessions` lists them; only commits since the last count are read."""
+    path, git = os.path.join(store.private, KNOWN_FOLDER, _COUNTED), store.repository.git
+    tip = store.tip or ""  # starts no git
+    last, *names = read_text(path).split("\n")
+    if last == tip:
+        return len(names)
+    is_before = bool(last) and store.repository.is_ancestor(last, tip)
+    new = log(git, f"{last}..{tip}" if is_before else tip)
+    if any(commit.value(Trailer.OP) == Op.UNDO for commit in new):
+        names = [session.id for session in sessions(store)]
+    else:
+        known = names if is_before else []
+        names = [*dict.fromkeys((*known, *filter(None, (commit.value(Trailer.SESSION) for commit in new))))]
+    with contextlib.suppress(OSError):  # else it is counted anew
+        replace_file(path, "\n".join((tip, *names)).encode())
+    return len(names)
 
 
 def find_session(store: Store, prefix: str) -> SessionSummary:

@@ -32,7 +32,7 @@ from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs
 from gitmem.git.setup import check_out, make_root
-from gitmem.history.session_count import count_sessions
+from gitmem.history.sessions import count_sessions
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
