@@ -16,7 +16,6 @@ from itertools import zip_longest
 from gitmem.document.ids import id_in, is_within, tail_of
 from gitmem.document.message import Op, Trailer, link, one_line, session_message
 from gitmem.model.command import has_effect, is_commit
-from gitmem.model.entries import headline
 from gitmem.model.episode import (
     UNMENDED,
     Episode,
@@ -31,7 +30,7 @@ from gitmem.model.episode import (
 from gitmem.model.error import ErrorSignature, is_again
 from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.exchange import Exchange, exchanges_in
-from gitmem.model.outcome import Outcome, first_paragraph, verdict_of
+from gitmem.model.outcome import Outcome, beginning, verdict_of
 from gitmem.model.pattern import ErrorOccurrence
 from gitmem.model.request import classify
 from gitmem.model.similarity import GOES_ON, overlap, stems_of
@@ -77,7 +76,7 @@ def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
     goes on with it.
     """
     prompt, last = human_text(turn.prompt), task[-1]
-    words = stems_of(headline(prompt, _TASK))
+    words = stems_of(shorten(prompt, _TASK))
     if len(words) < _FEWEST or is_trivial(prompt):
         return False
     if turn.cwd and last.cwd and not (is_within(turn.cwd, last.cwd) or is_within(last.cwd, turn.cwd)):
@@ -148,7 +147,7 @@ def _episode_of(
     first = turns[0]
     occurrences = find_occurrences(turns, project)
     request = human_text(first.prompt) or exchanges[0].summary
-    task = one_line(headline(request, _TASK), _TASK)
+    task = one_line(shorten(request, _TASK), _TASK)
     errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
     for occurrence in occurrences:
         if len(errors) < _MAX_ERRORS and not any(is_again(error, occurrence.error) for error in errors):
@@ -209,7 +208,7 @@ def _solution(turns: Sequence[Turn]) -> str:
     """Return how the last answer of a task begins, "" without one."""
     answers = (human_text(turn.answer) for turn in reversed(turns) if not turn.interrupted)
     answer = next(filter(str.strip, answers), "")
-    return one_line(shorten(first_paragraph(answer), _SUMMARY + _LINE), _SUMMARY + _LINE).removesuffix(".")
+    return one_line(beginning(answer, _SUMMARY + _LINE), _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

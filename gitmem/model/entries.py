@@ -100,7 +100,7 @@ def remember(
     turn, asked, done, files = read
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
-    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
+    head = shorten(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
     head = head or shorten(turn.prompt, ASKED_LENGTH)
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
@@ -210,7 +210,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
         turn.exchange_id,
         f"{turn.ended:%Y-%m-%d %H:%M:%S}",
         _tags(turn),
-        summary=headline(asked, ASKED_LENGTH) if asked else "",
+        summary=shorten(asked, ASKED_LENGTH),
         details=_result(done),
         files=tuple(files),
         failed=tuple(failed),
@@ -295,7 +295,6 @@ _PIECE = re.compile(
     r"|.{1,200}$|.{1,1000}?(?:(?<=[.!?])[ \t]+|(?<=[。！？])|$)|.{1,1000})\n*|\n+",  # noqa: RUF001
     re.MULTILINE,
 )
-_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
 
 
 def without_middle(text: str, limit: int) -> str:
@@ -315,17 +314,6 @@ def without_middle(text: str, limit: int) -> str:
     cut = pieces[0][: limit // 2]
     head = "".join(pieces[:first]) or cut.rpartition("\n" if "\n" in cut else " ")[0] or cut
     return "\n\n".join(filter(None, (head.rstrip(), LEFT_OUT, "".join(pieces[last:]).strip("\n"))))
-
-
-def headline(asked: str, limit: int) -> str:
-    """Return the first sentences of a request, with the next heading after a lead-in.
-
-    "Implement the following plan:" says nothing without the title of the plan.
-    """
-    lines = [line for line in asked.split("\n") if line.strip()]
-    if len(lines) > 1 and lines[0].rstrip().endswith(":") and (title := _HEADING.match(lines[1].strip())):
-        return shorten(f"{lines[0].strip()} {title['title'].strip()}", limit)
-    return shorten(asked, limit)
 
 
 def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:

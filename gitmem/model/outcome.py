@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
 from gitmem.model.turns import Run, Turn
-from gitmem.text.sentences import Kind, blocks
+from gitmem.text.sentences import shorten, split
 
 ERROR_LENGTH = 200  # characters
 _READ = 8_000  # characters of an answer
@@ -89,7 +89,7 @@ LEADS_ON = re.compile(
 )
 
 
-def first_paragraph(answer: str) -> str:
-    """Return the first paragraph or list item of an answer, on one line, without a lead-in; "" for code alone."""
-    parts = (block.text for block in blocks(answer[:_READ]) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
-    return next(filter(None, (LEADS_ON.sub("", part) for part in parts)), "")
+def beginning(answer: str, limit: int) -> str:
+    """Return the first sentences of an answer that fit, without a lead-in; "" for code alone."""
+    text = LEADS_ON.sub("", answer[:_READ].lstrip())
+    return shorten(text, limit) if split(text) else ""

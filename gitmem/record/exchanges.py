@@ -28,7 +28,7 @@ from gitmem.model.exchange import (
     render,
     took_the_place,
 )
-from gitmem.model.outcome import first_paragraph, judge_outcome
+from gitmem.model.outcome import beginning, judge_outcome
 from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
@@ -50,7 +50,7 @@ _PER_FILE, _PER_REQUEST = 3, 2  # how much more a word of a file's name, or of t
 
 def beginning_of(answer: str) -> str:
     """Return the sentences that begin an answer, behind its courtesies, and fit into a summary."""
-    return shorten(first_paragraph(without_courtesies(answer)), _DONE)
+    return beginning(without_courtesies(answer), _DONE)
 
 
 def summary_of(asked: str, answer: str, files: Sequence[str]) -> str:

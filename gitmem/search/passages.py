@@ -12,7 +12,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.records import removal
 from gitmem.history.sessions import SessionSummary, cleared_file
 from gitmem.model.exchange import EXCHANGE, split_fields
-from gitmem.model.outcome import first_paragraph
+from gitmem.model.outcome import beginning
 from gitmem.platform.machine import timedelta
 from gitmem.search.files import is_searched
 from gitmem.search.hits import named
@@ -108,7 +108,7 @@ def logged_requests(store: Store, session: SessionSummary, text: str) -> list[Lo
             if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in told:
                 fields = split_fields(entry.text)
                 asked = one_line(fields.request or "\n".join(fields.words), _REQUEST)
-                answer = one_line(first_paragraph(fields.answer), _ANSWER)
+                answer = one_line(beginning(fields.answer, _ANSWER), _ANSWER)
                 requests.append(LoggedRequest(entry.id, day, entry.time, asked, answer))
     return requests
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
-from itertools import zip_longest
+from itertools import pairwise
 
 from gitmem.values import Value
 
@@ -93,7 +93,7 @@ def shorten(text: str, limit: int) -> str:
     heading) gives its first line. A heading leads to the list below it ("Skipped: …"); a lead-in ("The diff shows:") is
     told with what it leads to, or not at all.
     """
-    sentences = _with_lead_ins(text)
+    sentences = _told_sentences(text)
     if not sentences:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
         return _cut(next(filter(None, lines), ""), limit)
@@ -101,26 +101,29 @@ def shorten(text: str, limit: int) -> str:
     for sentence in sentences[1:]:
         longer = shortened + _joint(shortened) + sentence
         if len(longer) > limit:
-            return _cut(longer if len(shortened) * _LITTLE < limit else whole, limit)
+            return _cut(longer if len(shortened) * _LITTLE < limit or _leads(whole) else whole, limit)
         shortened = longer
         whole = whole if _leads(sentence) else longer
     return _cut(whole, limit)
 
 
-def _with_lead_ins(text: str) -> list[str]:
-    """Return the sentences of a text, headings of lists among them, a lead-in with the line of code it leads to."""
-    sentences: list[str] = []
-    parts = _blocks(text)
-    for block, following in zip_longest(parts, parts[1:], fillvalue=Block(Kind.LEFT_OUT, "")):
-        told = list[str]()
+def _told_sentences(text: str) -> list[str]:
+    """Return the sentences of a text with the headings of its lists.
+
+    Behind a lead-in is the only line of the code below it; it is left out above a table and other code. A text that
+    begins with a lead-in has the heading below that ("Implement this plan: Cents").
+    """
+    told = list[str]()
+    for block, following in pairwise([*_blocks(text), Block(Kind.LEFT_OUT, "")]):
+        sentences = list(_sentences_in(block)) if block.kind not in {Kind.HEADING, Kind.LEFT_OUT} else []
         if block.kind is Kind.HEADING and following.kind in {Kind.ITEM, Kind.LEFT_OUT}:
-            told = [f"{block.text.rstrip(' :')}:"]
-        elif block.kind not in {Kind.HEADING, Kind.LEFT_OUT}:
-            told = list(_sentences_in(block))
-        if told and following.kind is Kind.LEFT_OUT and _leads(told[-1]):
-            told[-1:] = [f"{told[-1]} `{following.text}`"] if following.text else []
-        sentences += told
-    return sentences
+            sentences = [f"{block.text.rstrip(' :')}:"]
+        elif block.kind is Kind.HEADING and len(told) == 1 and _leads(told[0]):
+            sentences = [block.text]
+        if sentences and following.kind is Kind.LEFT_OUT and _leads(sentences[-1]):
+            sentences[-1:] = [f"{sentences[-1]} `{following.text}`"] if following.text else []
+        told += sentences
+    return told
 
 
 def _leads(sentence: str) -> bool:

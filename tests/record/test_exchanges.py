@@ -38,10 +38,10 @@ def test_only_a_test_or_a_build_or_an_interruption_makes_an_outcome(runs, more, 
     "answer, begins",
     [
         ("Done. Here's what I changed:\n\nThe list is grouped by session.", "The list is grouped by session."),
-        ("You're absolutely right.\n\nThe port was wrong.\n\nIt is 8080.", "The port was wrong."),
-        ("Two ways:\n\n- a flag\n- a file", "Two ways:"),
+        ("You're absolutely right.\n\nThe port was wrong.\n\nIt is 8080.", "The port was wrong. It is 8080."),
+        ("Two ways:\n\n- a flag\n- a file", "Two ways: a flag; a file"),
         ("네, 지금은 조용히 덮어씁니다.", "네, 지금은 조용히 덮어씁니다."),
-        ("The files:\n\n```\na.py\n```", "The files:"),
+        ("The files:\n\n```\na.py\n```", "The files: `a.py`"),
         ("네, 알겠습니다. 다음과 같습니다:\n\n- 금액은 정수입니다.", "금액은 정수입니다."),
     ],
 )

@@ -103,6 +103,10 @@ def test_a_fence_within_a_line_and_an_open_one():
         ("Done. The rows:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nAll pass.", "Done. All pass."),
         ("All four are addressed:\n\n| a |\n|---|\n| 1 |", "All four are addressed:"),
         ("It fails. That means:", "It fails."),
+        (
+            "Implement the following plan:\n\n# Prices in cents\n\n## Context\n\nThey are floats.",
+            "Implement the following plan: Prices in cents; They are floats.",
+        ),
     ],
 )
 def test_a_lead_in_is_told_with_what_it_leads_to_or_not_at_all(text: str, expected: str):
