@@ -101,7 +101,7 @@ def made(store: Store, *, verbose: bool) -> None:
     for number, pair in enumerate(pairs):
         at = BEGAN + timedelta(hours=number)
         command, fix = f"{pair['tool']} run", f"mend-{number}"
-        failure = Failure(at, "Bash", "", command, pair["first"], command, fix)
+        failure = Failure(at, "Bash", command, pair["first"], command, fix)
         learn_bugs(store, f"s-{number}", "bench", [Turn(f"s-{number}", "bench", "t", at, at, failures=(failure,))])
     known = right = wrong = taken = 0
     for number, pair in enumerate(pairs):

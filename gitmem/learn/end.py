@@ -137,7 +137,7 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
     for error in fields.errors:
         command, _, said = error.removeprefix("`").partition("`: ")
         said, _, fixed = said.partition(FIX_MARK)
-        failures.append(Failure(at, "Bash", "", command, said, explained=fixed))
+        failures.append(Failure(at, "Bash", command, said, explained=fixed))
     return Turn(
         session,
         host,

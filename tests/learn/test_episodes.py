@@ -232,7 +232,7 @@ def test_an_outcome_needs_a_sign(more, outcome):
 
 def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_fix():
     error = "ModuleNotFoundError: No module named 'yaml'"
-    failure = Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync", fixed_at=AT + timedelta(seconds=90))
+    failure = Failure(AT, "Bash", "pytest", error, "pytest", "uv sync", fixed_at=AT + timedelta(seconds=90))
     long = turn(1, "Run the tests", failures=(failure,))
     turns = [
         long._replace(ended=long.started + timedelta(minutes=4)),

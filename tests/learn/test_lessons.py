@@ -35,7 +35,7 @@ def failed(world, session: str, error: str, fix: str = "", *, files: tuple[str, 
     """Have a session end in which this failed and perhaps was fixed."""
     world.clock.now += timedelta(days=1)
     at = world.clock.now
-    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if fix else "", fix)
+    failure = Failure(at, "Bash", "pytest -q", error, "pytest -q" if fix else "", fix)
     turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", files, (failure,), closed=True)
     world.store = Store(world.store.root, world.store.context)
     learned(world.store, session, "claude-code", [turn])
@@ -101,7 +101,7 @@ def test_a_fix_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(
     def ended(session: str, folder: str) -> None:
         world.clock.now += timedelta(days=1)
         at, store = world.clock.now, Store(world.store.root, world.store.context)
-        failure = Failure(at, "Bash", "", "pytest -q", FIRST, "pytest -q", "uv sync")
+        failure = Failure(at, "Bash", "pytest -q", FIRST, "pytest -q", "uv sync")
         turn = Turn(session, "h", "t", at, at, "Repair the zebra importer", "The zebra importer installs yaml.")
         turn = turn._replace(cwd=str(project / folder), files=("z.py",), failures=(failure,), tools=1, closed=True)
         save_exchanges(store, session, "h", [turn])

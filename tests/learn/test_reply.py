@@ -571,7 +571,7 @@ def turn(number: int, prompt: str, answer: str = "Done.", **more: object) -> Tur
 
 
 def test_the_record_tells_what_failed_and_what_fixed_it():
-    failure = Failure(AT, "Bash", "t", "make", "error: no rule", fixed_by="make", meanwhile="change `/p/Makefile`")
+    failure = Failure(AT, "Bash", "make", "error: no rule", fixed_by="make", meanwhile="change `/p/Makefile`")
     runs = (Run("make", "", failed=False),)
     done = {"said": ("Let me look.", "Done."), "cwd": "/p", "files": ("/p/a.c",), "runs": runs}
     stopped = turn(2, "Go on", "", interrupted=True, stopped=True)

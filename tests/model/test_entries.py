@@ -19,7 +19,7 @@ def turn(prompt="Add a parser for CRLF files", answer="The parser reads CRLF fil
 
 
 def failure(command="make test", error="error: it broke", second=10, **more) -> Failure:
-    return Failure(BEGAN + timedelta(seconds=second), "Bash", "id", command, error, **more)
+    return Failure(BEGAN + timedelta(seconds=second), "Bash", command, error, **more)
 
 
 def recall(one: Turn, roots=("/p",), boot=(), **more):

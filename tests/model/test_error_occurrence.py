@@ -17,7 +17,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
 def failure(
     command: str, error: str = MISSING, fixed_by: str = "", meanwhile: str = "", explained: str = ""
 ) -> Failure:
-    return Failure(AT, "Bash", "", command, error, fixed_by, meanwhile, explained)
+    return Failure(AT, "Bash", command, error, fixed_by, meanwhile, explained)
 
 
 def turn_of(*failures: Failure, **fields) -> Turn:

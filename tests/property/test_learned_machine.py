@@ -53,7 +53,7 @@ class Clones:
             add_told(store, {what: {at: verdict}}, "Count")
         elif act == "learned":
             error = "ModuleNotFoundError: No module named 'yaml'"
-            failure = Failure(self.now, "Bash", "", "pytest", error, "pytest", what)
+            failure = Failure(self.now, "Bash", "pytest", error, "pytest", what)
             name = f"s-{self.now:%H%M}"
             turn = Turn(name, "h", "t", self.now, self.now, "Test it", "Done.", (), (failure,), closed=True)
             learn_bugs(store, name, "h", [turn])

@@ -22,7 +22,7 @@ ERROR = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
 
 
 def learned(store: Store, session: str, fix: str) -> str:
-    failure = Failure(START, "Bash", "", "pytest -q", ERROR, "pytest -q", fix)
+    failure = Failure(START, "Bash", "pytest -q", ERROR, "pytest -q", fix)
     turn = Turn(session, "h", "t-1", START, START, "Run the tests", "Done.", (), (failure,), closed=True)
     learn_bugs(store, session, "h", [turn])
     return turn.exchange_id

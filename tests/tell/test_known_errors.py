@@ -25,7 +25,7 @@ def failed(world, session: str, error: str, fix: str = "", answer: str = "Done."
     """Have a session end in which this failed and perhaps was fixed; returns the id of the exchange."""
     world.clock.now += timedelta(days=1)
     at = world.clock.now
-    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if fix else "", fix)
+    failure = Failure(at, "Bash", "pytest -q", error, "pytest -q" if fix else "", fix)
     turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", answer, (), (failure,), closed=True)
     learn_bugs(world.store, session, "claude-code", [turn])
     world.store = Store(world.store.root, world.store.context)

@@ -31,7 +31,7 @@ WEEK = "2026-11-16"
 
 def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests") -> Turn:
     """Return a turn in which the tests fail, and work after these commands and the fix."""
-    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", FIX)
+    failure = Failure(at, "Bash", "pytest -q", ERROR, "pytest -q", FIX)
     commands = (*between, FIX, "pytest -q")
     runs = (Run("pytest -q", ERROR, failed=True), *(Run(command, "", failed=False) for command in commands))
     return Turn(session, "claude-code", "t-1", at, at, prompt, "Done.", (), (failure,), closed=True, runs=runs)
@@ -99,7 +99,7 @@ def test_what_was_told_most_is_named_with_its_title(world):
 
 def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(world):
     at = world.clock.now
-    once = Failure(at, "Bash", "", "ruff check", "a.py:1:121: E501 Line too long (121 > 120)", "ruff check")
+    once = Failure(at, "Bash", "ruff check", "a.py:1:121: E501 Line too long (121 > 120)", "ruff check")
     remember(world, turn("s-0", at)._replace(failures=(once,)))
     remember(world, turn("s-1", at))
     assert measure(world.store)["learning"]["reinforced"][WEEK] == 0
