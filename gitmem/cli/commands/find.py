@@ -26,7 +26,6 @@ from gitmem.tell.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_
 from gitmem.text.sentences import count
 from gitmem.text.terminal import cells, fields, plain
 from gitmem.text.words import estimate_tokens
-from gitmem.values import Value
 
 LAYERS = {
     "memory": "memory.md",
@@ -37,17 +36,10 @@ LAYERS = {
 _SHORT = 10  # characters of an object id
 
 
-class QueryAnswer(Value):
-    """The answer to a query, the store that was searched, and when the search began."""
-
-    answer: SearchAnswer
-    query: str
-    store: Store
-    began: datetime
-
-
-def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False) -> QueryAnswer:
-    """Return the answer to the command's query; print once an hour why vectors were left out."""
+def find_hits(
+    args: Args, app: App, *, deep: bool = False, history: bool = False
+) -> tuple[Store, datetime, SearchAnswer]:
+    """Return the store that was searched, since when, and the answer; print once an hour why vectors were left out."""
     query = " ".join(args.query)
     check_query(query)
     store = app.settled()
@@ -60,13 +52,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
         check_types(query)
     if found.without_vectors and is_news(store.private, "search", found.without_vectors):
         app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
-    return QueryAnswer(found, query, store, began)
-
-
-def note_hits(app: App, answer: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
-    """Note a question and its hits for `gitmem stats`; at a terminal a user reads the text, which costs no tokens."""
-    printed = text if app.for_agent() else ""
-    note_asked(answer.store, GivenText(answer.began, app.session(), how, handles(hits)), printed)
+    return store, began, found
 
 
 def left_out(answer: SearchAnswer) -> tuple[str, ...]:
@@ -143,16 +129,16 @@ def run_search(args: Args, app: App) -> int:
     if args.stores is not None:
         _search_stores(args, app)
         return ExitCode.OK
-    answered = find_hits(args, app, deep=args.deep, history=args.history)
-    answer = answered.answer
-    hits = answer.hits
+    store, began, answer = find_hits(args, app, deep=args.deep, history=args.history)
+    hits, query = answer.hits, " ".join(args.query)
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
-    text = hits_text(app, hits, answered.query, by_layer=by_layer)
-    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, answered.query))
-    note_hits(app, answered, SEARCH, text, hits)
-    if error := first_barred(answered.store.root):
+    text = hits_text(app, hits, query, by_layer=by_layer)
+    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, query))
+    # At a terminal a user reads the text, which costs no tokens.
+    note_asked(store, GivenText(began, app.session(), SEARCH, handles(hits)), text if app.for_agent() else "")
+    if error := first_barred(store.root):
         app.notices((f"Not searched: {error.sentences}",))
         return error.exit_code
     return ExitCode.OK
@@ -193,9 +179,8 @@ def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
 
 
 def run_recall(args: Args, app: App) -> None:
-    answered = find_hits(args, app)
-    answer = answered.answer
-    recalled = recall(answered.query, answer.hits, args.budget)
+    store, began, answer = find_hits(args, app)
+    recalled = recall(" ".join(args.query), answer.hits, args.budget)
     value = {
         "text": recalled.text,
         "tokens": estimate_tokens(recalled.text),
@@ -208,7 +193,8 @@ def run_recall(args: Args, app: App) -> None:
     if answer.hits and answer.hits[0].is_beside:
         why = "Only other parts of the project have something on it: 'gitmem search' shows it."
     app.answer(value, recalled.text, OWN, aside=("" if recalled.text else why, *left_out(answer)))
-    note_hits(app, answered, RECALL, recalled.text, recalled.whole)
+    printed = recalled.text if app.for_agent() else ""
+    note_asked(store, GivenText(began, app.session(), RECALL, handles(recalled.whole)), printed)
 
 
 def run_keywords(args: Args, app: App) -> None:
