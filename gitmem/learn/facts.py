@@ -254,12 +254,7 @@ class Adopted(Value):
 def adopt(store: Store, folder: str) -> Adopted:
     """Mirror a folder of the agent's own memory; a missing one retires nothing, a second call adds nothing."""
     made = _read_folder(store, folder)
-    if made is None:
-        return Adopted()
-    outcome = transact(store, partial(mirror, store, made), purpose="adopt")
-    if outcome.commits:
-        known_facts(store)
-    return outcome.value._replace(commits=outcome.commits)
+    return Adopted() if made is None else mirror(store, made)
 
 
 def adopt_if_changed(store: Store, folder: str) -> None:
@@ -324,8 +319,15 @@ def memory_fact(name: str, data: bytes, at: datetime, machine: str) -> Fact | No
     return fact._replace(name=name.removesuffix(".md"))
 
 
-def mirror(store: Store, memories: Sequence[Fact], transaction: Transaction, *, may_retire: bool = True) -> Adopted:
-    """Add the commit of new, changed and retired mirrors; return their ids."""
+def mirror(store: Store, memories: Sequence[Fact], *, may_retire: bool = True) -> Adopted:
+    """Commit new, changed and retired mirrors; return their ids."""
+    outcome = transact(store, partial(_mirror, store, memories, may_retire), purpose="adopt")
+    if outcome.commits:
+        known_facts(store)
+    return outcome.value._replace(commits=outcome.commits)
+
+
+def _mirror(store: Store, memories: Sequence[Fact], may_retire: bool, transaction: Transaction) -> Adopted:
     known = known_facts(store)
     mirrors = {fact.adopted: fact for fact in known if fact.adopted}
     paths = {fact.id: fact.path for fact in known}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from gitmem.learn.facts import MAX_BYTES, MAX_FILES, Adopted, memory_fact, mirror
 from gitmem.model.transcript import Record, Role
@@ -18,7 +17,6 @@ from gitmem.platform.machine import datetime
 from gitmem.record.read import cleaner
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.store.transact import transact
 from gitmem.values import Value
 
 MACHINE = "transcript"  # in the origin of a mirror, where a folder's has the machine
@@ -96,9 +94,4 @@ def adopt_notes(store: Store, notes: Notes) -> Adopted:
     made = (memory_fact(name, text.encode("utf-8", "replace"), at, MACHINE) for name, text, at in texts)
     known = {fact.description for fact in known_facts(store) if not fact.adopted.startswith(f"{MACHINE}/")}
     facts = [fact for fact in made if fact is not None and fact.description not in known]
-    if not facts:
-        return Adopted()
-    outcome = transact(store, partial(mirror, store, facts, may_retire=False), purpose="adopt")
-    if outcome.commits:
-        known_facts(store)
-    return outcome.value._replace(commits=outcome.commits)
+    return mirror(store, facts, may_retire=False) if facts else Adopted()
