@@ -151,6 +151,21 @@ def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_th
     assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
 
 
+def test_a_fact_of_an_old_session_bears_the_commit_that_its_files_were_in(world, bare_git):
+    project = world.project
+    bare_git(project, "init", "-q", ".")
+    (project / "loader.py").write_text("LIMIT = 1\n")
+    bare_git(project, "add", "loader.py")
+    turn = said(world, "Rule: loader.py never reads more than a million bytes. Rule: draft.py is never committed.")
+    at = {"GIT_COMMITTER_DATE": turn.started.isoformat()}
+    bare_git(project, "commit", "-qm", "Limit", env=at)
+    turn = turn._replace(files=(str(project / "loader.py"), str(project / "draft.py")))
+    again(world)
+    learn(world.store, "s-1", "claude-code", [turn])
+    commits = {fact.files: fact.commit for fact in known_facts(world.store)}
+    assert commits == {("loader.py",): bare_git(project, "rev-parse", "HEAD")[:12], ("draft.py",): ""}
+
+
 def test_what_was_retired_removed_or_undone_is_not_learned_again(world, bare_git):
     learned(world, "Always run the linter before committing.")
     learned(world, "Preference: editor vim on every machine.")
