@@ -151,7 +151,7 @@ def entry_value(found: EntryFound) -> dict[str, object]:
     """Return an entry for JSON."""
     return {
         **fields(found.entry, "id time label tags text"),
-        "places": [fields(place, "path line") for place in found.places],
+        "places": found.places,
         "origin": commit_value(found.origin) if found.origin else None,
     }
 

@@ -106,9 +106,8 @@ def _trust(args: Args, app: App) -> None:
         agree(store.context, store.root, {item.key: item.value for item in asked})
     else:
         asked = []
-    values = [fields(item, "key value file") for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
-    app.answer({"store": store.root, "trusted": values}, text, OWN)
+    app.answer({"store": store.root, "trusted": asked}, text, OWN)
 
 
 def _untrust(args: Args, app: App) -> None:

@@ -208,7 +208,7 @@ def run_keywords(args: Args, app: App) -> None:
     counted, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
     text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in counted)
     aside = "The numbers are estimated from a sample of the files." if estimated else "No keywords yet." * (not counted)
-    app.answer([fields(keyword, "word count") for keyword in counted], text, "keywords", aside=(aside,))
+    app.answer(counted, text, "keywords", aside=(aside,))
 
 
 def run_get(args: Args, app: App) -> None:

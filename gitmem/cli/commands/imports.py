@@ -199,9 +199,9 @@ def _value(migrated: Migrated) -> dict[str, object]:
     return {
         **fields(migrated.source, "kind folder"),
         "session": migrated.session,
-        "migrated": [fields(item, "source to") for item in migrated.brought],
+        "migrated": migrated.brought,
         "already": migrated.there,
-        "left": [fields(item, "source why") for item in migrated.left],
+        "left": migrated.left,
     }
 
 

@@ -88,7 +88,7 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
         "id": pattern.id,
         "error": fields(pattern.error, "type message"),
         **fields(pattern, "created updated seen commands files causes"),
-        "cases": [fields(case, "exchange at command changed worked fix cause seconds") for case in pattern.cases],
+        "cases": pattern.cases,
         "solutions": solutions,
         **fields(pattern, "stale path"),
     }

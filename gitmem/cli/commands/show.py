@@ -271,7 +271,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     people = People(store)
     origin, whose = people.origin(known.id), people.whose(known.id)
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
-    value["places"] = [fields(place, "path line") for place in entry.places] if entry else []
+    value["places"] = entry.places if entry else ()
     about = (
         ("kind", known.kind),
         ("status", fact_state(known, status)),

@@ -36,7 +36,7 @@ from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.sync import proposals
 from gitmem.tell.cleanup import clean_up
 from gitmem.text.sentences import bytes_of, count
-from gitmem.text.terminal import fields, plain
+from gitmem.text.terminal import plain
 from gitmem.text.words import tokens_of_size
 
 
@@ -64,14 +64,13 @@ def run_check(args: Args, app: App) -> int:
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
     app.notices(notices)
-    value = fields(result, "tokens threshold archive dropped")
     if result.archive:
         text = f"{app.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
     elif before >= result.threshold > result.tokens:
         text = "Nothing to do: another process has just rotated memory.md."
     else:
         text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
-    app.answer(value, text, OWN)
+    app.answer(result, text, OWN)
     return ExitCode.OK
 
 
