@@ -111,7 +111,7 @@ class Parser(argparse.ArgumentParser):
             for parser in (own, *(part for _, _, part in own_commands(own))):
                 known.update(parser._option_string_actions)  # noqa: SLF001  # argparse has no other way to list them
         same = _SAME_OPTIONS.get(match[1], "") if match else ""
-        return same if same in known else nearest(match[1], known) if match else ""
+        return same if same in known else nearest(match[1], known - {match[1]}) if match else ""
 
 
 _SAME_OPTIONS = {"--kind": "--type", "--type": "--kind", "--limit": "-n", "--reset": "--unset", "-v": "--version"}
@@ -266,8 +266,9 @@ _MEANT = {
 def parse(argv: Sequence[str]) -> Args:
     """Return what a command line says; raises UsageError, or HelpAskedError with the help."""
     word = command_word(argv)
-    if word is not None and argv[0] in {"-h", "--help"}:  # of that command
-        argv = [*argv[1:], argv[0]]
+    place = command_place(argv)
+    if place and argv[0] in {"-h", "--help", "--json"}:  # of that command
+        argv = [*argv[1 : place + 1], argv[0], *argv[place + 1 :]]
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
             raise UsageError(f"There is no command {word!r}.", f"To get a newer gitmem: {install_command()}")

@@ -297,6 +297,8 @@ def failure(args: tuple[str, ...], status: int, stderr: bytes, stdout: bytes = b
     lines = output.splitlines() or [""]
     reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
     message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
+    if damaged := re.search(r"not a git repository: '(/[^'\n]+)'", output):
+        message = f"{damaged[1]} is damaged: git does not read it."
     return GitFailedError(message, status=status, stderr=output, stdout=_readable(stdout[-STDERR_LIMIT:]))
 
 

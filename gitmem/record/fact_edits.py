@@ -187,7 +187,7 @@ def check_literals(literals: Collection[str]) -> None:
     wrong = next((literal for literal in literals if not usable(literal)), None)
     if wrong is not None or len(literals) > MOST_LITERALS:
         what = f"{wrong!r} cannot be looked for in a tool call." if wrong is not None else "These are too many."
-        raise RefusedError(what, f"Give up to {MOST_LITERALS}, each a line of at most {MAX_LITERAL} characters.")
+        raise RefusedError(what, f"Name words of a command: {MAX_LITERAL} characters, {MOST_LITERALS} times at most.")
 
 
 def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:

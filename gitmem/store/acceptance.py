@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 
+from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
 from gitmem.git.trust import check_layout, is_linked
@@ -32,9 +33,11 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
             f"The memory of {project.root} is on the branch {branch}, and has no folder here.",
             "'gitmem init' connects it.",
         )
-    damaged = (
-        None if project.root == os.path.realpath(home) else damaged_store(os.path.join(project.root, STORE_FOLDER))
-    )
+    place = "" if project.root == os.path.realpath(home) else os.path.join(project.root, STORE_FOLDER)
+    if place and os.path.isfile(os.path.join(place, MEMORY)) and not os.path.lexists(os.path.join(place, ".git")):
+        remedy = "Put it back, or 'gitmem init' begins a new history with the files as they are."
+        return StoreNotFoundError(f"{place} has the files of a memory, and no .git, which had its history.", remedy)
+    damaged = damaged_store(place) if place else None
     return damaged or StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
 
 

@@ -52,6 +52,7 @@ TYPED = {
     "backup": "gitmem sync -- backup",
     "doctor --fix": "Each finding names the command",
     "facts list rules": "--kind rule",
+    "facts confirm a --all": "'gitmem facts confirm --help'",
     "facts retire a b": "One fact a call",
     "pause 1 hour": "30m, 1h, 2d",
     "why src/app.py 6": "PATH:LINE",
@@ -66,9 +67,11 @@ def test_what_people_type_leads_to_the_command(line):
     assert TYPED[line] in raised.value.remedy
 
 
-def test_help_before_a_command_is_that_of_the_command():
+def test_help_or_json_before_a_command_is_that_of_the_command():
     with pytest.raises(HelpAskedError, match=r"^usage: gitmem save "):
         parse(["--help", "save"])
+    after, before = (["-C", "status", "status", "--json"], ["--json", "-C", "status", "status"])
+    assert vars(parse(after)) == vars(parse(before))
 
 
 @pytest.mark.parametrize("line", ["show x --since monday", "facts retire x --reason y"])

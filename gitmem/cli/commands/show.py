@@ -268,7 +268,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         entry = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         entry = None
-    people = People(store)
+    people, is_broken = People(store), bool(fact.source) and fact.source != store.read(known.path)
     origin, whose = people.origin(known.id), people.whose(known.id)
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
     value["places"] = entry.places if entry else ()
@@ -290,7 +290,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids) or _not_forbidden(known)),
         ("enforce", known.enforce),
         ("fired", _fired(store, known)),
-        ("file", known.path),
+        ("file", known.path + ", which cannot be read: this is what was committed last" * is_broken),
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(entry)] if entry else []
@@ -356,7 +356,7 @@ def run_why(args: Args, app: App) -> None:
         )
     if args.text is not None and args.where:
         raise UsageError("gitmem why takes a place or -S TEXT, not both.", "'gitmem why --help' shows how.")
-    if args.text is None and not args.where:
+    if not args.text and not args.where:
         raise UsageError("gitmem why takes PATH:LINE, a path, a commit, or -S TEXT.", "'gitmem why --help' shows how.")
     blaming = blaming_place(code, args.where, app.path) if args.where else None
     # Imported while git is at work: both take most of the time of this command.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -164,6 +165,10 @@ def test_a_store_that_git_does_not_read_is_named_by_each_command(gitmem):
         code, _, err = gitmem(*line.split())
         assert (code, "is no store: its .git is damaged" in err) == (3, True), (line, err)
     gitmem.root.rename(gitmem.root.with_name("old"))
+    gitmem.root.mkdir()
+    shutil.copy(gitmem.root.with_name("old") / "memory.md", gitmem.root)
+    assert "has the files of a memory, and no .git" in gitmem("status")[2]
+    shutil.rmtree(gitmem.root)
     gitmem.root.write_text("a file")
     for line in ("status", "init"):
         code, _, err = gitmem(*line.split())
