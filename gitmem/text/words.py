@@ -122,11 +122,6 @@ def _endings() -> frozenset[str]:
     return frozenset(words("endings"))
 
 
-@cache
-def _loan_words() -> tuple[str, ...]:
-    return words("loanwords")
-
-
 def other_forms(word: str) -> tuple[str, ...]:
     """Return the irregular forms of an English word: "buy" of "bought"."""
     return tuple(form for form in _irregular().get(word, ()) if form != word)
@@ -192,7 +187,7 @@ def hangul_stem(word: str) -> str:
     """Return a Hangul word without its particles and endings."""
     endings = _endings()
     for _ in range(_ROUNDS):
-        if word.endswith(_loan_words()):
+        if word.endswith(words("loanwords")):
             break
         longest = min(_LONGEST_ENDING, len(word) - _SHORTEST_HANGUL)
         cut = next((size for size in range(longest, 0, -1) if word[-size:] in endings), 0)
