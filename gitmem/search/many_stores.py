@@ -7,11 +7,12 @@ words are looked for only if too few files have the rarer words of the query. Te
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 
 from gitmem.document.ids import FORMAT
-from gitmem.errors import GitmemError, NotFoundError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, StoreFormatError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import Context
 from gitmem.search.engine import LIMIT, answer, literals_of
@@ -112,7 +113,7 @@ def search_stores(
 
 def _promising(roots: Sequence[str], context: Context, query: Query) -> list[str]:
     """Return the stores of the most promising files, each once."""
-    lines, filters = _scan(roots, context, query), read_filters(Store(roots[0], context), query)
+    lines, filters = _scan(roots, context, query), read_filters(_first(roots, context), query)
     known, stores = set(roots), dict[str, str]()
     for path in sorted(lines):
         root = path
@@ -123,6 +124,14 @@ def _promising(roots: Sequence[str], context: Context, query: Query) -> list[str
             stores[path] = root
     chosen = choose_files({path: lines[path] for path in stores}, query.terms, MOST_FILES)
     return [*dict.fromkeys(map(stores.__getitem__, chosen.paths))]
+
+
+def _first(roots: Sequence[str], context: Context) -> Store:
+    """Open the first store whose format is known."""
+    for root in roots[:-1]:
+        with contextlib.suppress(StoreFormatError):
+            return Store(root, context)
+    return Store(roots[-1], context)
 
 
 def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:

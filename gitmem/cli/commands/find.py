@@ -155,7 +155,7 @@ def _search_stores(args: Args, app: App) -> None:
     value = {"hits": hits, "stores": answer.stores, "left_out": answer.unreadable}
     shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
     unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
-    aside = f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}"
+    aside = f"{count(len(answer.hits), 'hit')} in {count(answer.stores, 'store')}.{unreadable}"
     app.answer(value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 

@@ -1,5 +1,3 @@
-import re
-import shutil
 import sys
 
 import pytest
@@ -73,15 +71,3 @@ def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     assert "\x1b[2J" not in coloured
     assert "\x1b" not in filled("get", "archive/x.md:1", terminal=True)[1]
     assert "\x1b[1;33mstays\x1b[0m" in filled("search", "stays", terminal=True)[1], "the word, not its stem alone"
-
-
-def test_a_search_of_many_stores_names_those_it_left_out(gitmem):
-    gitmem("save", "deploy with helm")
-    found = gitmem.json("search", "--stores", str(gitmem.root.parent), "helm")
-    assert ([hit["store"] for hit in found["hits"]], found["stores"], found["left_out"]) == ([str(gitmem.root)], 1, [])
-    other = gitmem.root.parent / "other" / ".gitmem"
-    shutil.copytree(gitmem.root, other)
-    layout = other / "FORMAT.md"
-    layout.write_text(re.sub("(?m)^version: .*", "version: 99", layout.read_text("utf-8")), "utf-8")
-    found = gitmem.json("search", "--stores", str(gitmem.root.parent), "helm")
-    assert ([hit["store"] for hit in found["hits"]], found["left_out"]) == ([str(gitmem.root)], [str(other)])

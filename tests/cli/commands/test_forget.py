@@ -34,26 +34,3 @@ def test_standard_input_without_an_end_is_no_text_to_purge(world):
     said = io.StringIO()
     assert main(["purge", "-"], lambda: App(os.environ, str(world.project), stdin, io.StringIO(), said)) == 8
     assert "4 to 65,536 bytes" in said.getvalue()
-
-
-def test_the_beginning_of_a_session_s_id_names_it_at_every_command(world):
-    for session in ("11111111-aaaa", "11112222-bbbb"):
-        world.save(f"What session {session} said", session=session)
-    assert "begins with '1111'" in world.ran("forget", "--session", "1111", "--yes").err
-    world.run("save", "More of the second", "--session", "11112222")
-    assert "2 commits" in world.run("sessions", "11112222-bbbb").out
-    world.run("forget", "--session", "11111111", "--yes")
-    memory = (world.root / "memory.md").read_text()
-    assert "What session 11111111" not in memory
-    assert "What session 11112222" in memory
-
-
-def test_a_fact_of_which_a_purge_leaves_nothing_is_told_at_no_start(world):
-    world.remember("Never push on Friday.", "--type", "rule")
-    world.remember("Use uv, not pnpm.", "--type", "decision")
-    world.run("purge", "Never push on Friday.", "--yes")
-    assert [fact["description"] for fact in world.run("facts", "list", "--json").json] == ["Use uv, not pnpm."]
-    for command in (("start",), ("facts", "list")):
-        assert "(purged)" not in world.run(*command).out
-    world.remember("Never push on Friday.", "--type", "rule")
-    assert "Never push on Friday." in world.run("start").out

@@ -31,19 +31,3 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert gitmem("review", path, "--take", "theirs")[1] == f"Purged what {path} names.\n"
     assert "Current State" not in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
     assert gitmem("review", path)[0] == 9
-
-
-def test_two_versions_of_a_fact_are_said_to_be_in_its_text(gitmem):
-    path = "facts/rule/r00000000aa-use-uv.md"
-    (gitmem.root / path).parent.mkdir(parents=True)
-    (gitmem.root / path).write_text(
-        '---\nid: r00000000aa\nkind: rule\nreview: ["(top)"]\n---\nUse uv.\n', encoding="utf-8"
-    )
-    gitmem("save", "one")
-    assert gitmem("review")[1] == f"1. {path}  two versions in its text\n"
-    for shown in (("facts",), ("facts", "show", "r00000000aa"), ("search", "uv"), ("start",)):
-        assert "one of two versions" in gitmem(*shown)[1]
-    assert '"status":"two versions"' in gitmem("export", "--jsonl")[1]
-    assert gitmem("review", "1")[1].endswith("to keep what the other says, too: gitmem facts add TEXT.\n")
-    code, _, err = gitmem("review", "1", "--take", "both")
-    assert (code, "gitmem facts add TEXT" in err) == (2, True)

@@ -50,16 +50,6 @@ def test_status_says_why_no_model_could_be_asked_and_what_is_learned_without(git
     assert "learns      only sentences that begin with" in shown
 
 
-def test_the_last_save_is_none_that_was_undone(gitmem):
-    gitmem("save", "one")
-    gitmem("save", "two")
-    gitmem("undo")
-    assert gitmem.json("status")["last_save"]["subject"] == "Save note: one"
-    undo = gitmem.json("log")[0]["commit"]
-    gitmem("undo", undo)
-    assert gitmem.json("status")["last_save"]["subject"] == "Save note: two"
-
-
 def test_a_clone_takes_no_event_of_another_machine_for_its_own(gitmem, tmp_path_factory, bare_git):
     for event, more in (("UserPromptSubmit", {"prompt": "Which port?"}), ("Stop", {"last_assistant_message": "Four."})):
         payload = {"session_id": "s-1", "hook_event_name": event, **more}
