@@ -34,20 +34,6 @@ def test_a_save_during_a_backup_does_not_fail_it(world, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
 
-def test_a_memory_whose_ids_are_of_sha256_is_backed_up_and_restored(run_in, tmp_path, bare_git):
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        bare_git(tmp_path / name, "init", "-q", "--object-format=sha256")
-    run_in(tmp_path / "one", "init", "--branch")
-    run_in(tmp_path / "one", "save", "with long ids")
-    backup = str(tmp_path / "b")
-    commit = run_in(tmp_path / "one", "backup", backup, "--json").json["commit"]
-    assert run_in(tmp_path / "other", "restore", backup, "--branch", "--json").json["commit"] == commit
-    (tmp_path / "short").mkdir()
-    bare_git(tmp_path / "short", "init", "-q")
-    assert "another hash than this store" in run_in(tmp_path / "short", "restore", backup, ok=False).err
-
-
 @root_needed
 def test_a_full_disk_is_named_and_keeps_nothing_of_it(world, tmp_path):
     with small_disk(tmp_path / "작은 disk", "24k") as disk:
@@ -125,16 +111,6 @@ def test_a_backup_is_trusted_no_more_than_a_remote(first, tmp_path, run_in, bare
     assert "which is a link" in run_in(first, "restore", str(tmp_path / "link.bundle"), ok=False).err
 
 
-def test_a_file_whose_head_names_no_memory_is_refused_by_a_store_as_well(first, tmp_path, run_in):
-    """Only the pack has a checksum."""
-    file = tmp_path / "b"
-    run_in(first, "backup", str(file))
-    file.write_bytes(file.read_bytes().replace(b"refs/heads/gitmem", b"refs/heads/gitmex", 1))
-    failed = run_in(first, "restore", str(file), ok=False)
-    assert (failed.code, failed.out) == (ExitCode.NOT_FOUND, "")
-    assert "holds no memory" in failed.err
-
-
 @pytest.mark.parametrize("damage", ["cut off", "no pack", "one bit", "more"])
 def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_in, *, damage):
     file = tmp_path / "b"
@@ -153,34 +129,3 @@ def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_
         assert (failed.code, failed.out) == (ExitCode.FAILURE, "")
         assert "is cut off or damaged" in failed.err
     assert not (tmp_path / "new" / ".gitmem").exists()
-
-
-@pytest.mark.slow
-def test_what_was_removed_since_a_backup_comes_back_if_the_user_says_so(gitmem, tmp_path):
-    gitmem("save", "a note about the zebra")
-    gitmem("save", "Widgets are blue", "-t", "decision")
-    gitmem("save", "The old rule", "-t", "rule")
-    gitmem("backup", str(tmp_path / "a.bundle"))
-    gitmem("clear", "all", "--yes")
-    code, out, _ = gitmem("restore", str(tmp_path / "a.bundle"))
-    assert code == 0
-    assert "--yes brings them back" in out
-    assert gitmem.json("facts", "list") == []
-    code, out, _ = gitmem("restore", str(tmp_path / "a.bundle"), "--yes")
-    assert {fact["description"] for fact in gitmem.json("facts", "list")} == {"Widgets are blue", "The old rule"}
-    assert "zebra" in (gitmem.root / "memory.md").read_text()
-    assert gitmem("undo", out.rsplit(" ", 1)[1].strip())[0] == 0
-    assert gitmem.json("facts", "list") == []
-    code, out, _ = gitmem("backup", str(tmp_path / "b.bundle"))
-    code, out, _ = gitmem("restore", str(tmp_path / "b.bundle"))
-    assert out == "The backup has nothing new.\n"
-
-
-def test_a_fact_whose_file_was_removed_by_hand_comes_back_though_a_log_has_its_line(gitmem, tmp_path):
-    gitmem("save", "Widgets are blue", "-t", "decision")
-    gitmem("backup", str(tmp_path / "a.bundle"))
-    next((gitmem.root / "facts" / "decision").iterdir()).unlink()
-    gitmem("check")
-    assert gitmem.json("facts", "list") == []
-    gitmem("restore", str(tmp_path / "a.bundle"), "--yes")
-    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["Widgets are blue"]
