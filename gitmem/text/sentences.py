@@ -83,7 +83,7 @@ def split(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in _sentences_in(block))
+    return (sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in sentences_of(block))
 
 
 def shorten(text: str, limit: int) -> str:
@@ -115,7 +115,7 @@ def _told_sentences(text: str) -> list[str]:
     """
     told = list[str]()
     for block, following in pairwise([*_blocks(text), Block(Kind.LEFT_OUT, "")]):
-        sentences = list(_sentences_in(block)) if block.kind not in {Kind.HEADING, Kind.LEFT_OUT} else []
+        sentences = list(sentences_of(block)) if block.kind not in {Kind.HEADING, Kind.LEFT_OUT} else []
         if block.kind is Kind.HEADING and following.kind in {Kind.ITEM, Kind.LEFT_OUT}:
             sentences = [f"{block.text.rstrip(' :')}:"]
         elif block.kind is Kind.HEADING and len(told) == 1 and _leads(told[0]):
@@ -158,12 +158,8 @@ def _blocks(text: str) -> list[Block]:
     return [Block(kind, " ".join(lines)) for kind, lines in joined]
 
 
-def sentences_of(block: Block) -> list[str]:
-    """Return the sentences of one block."""
-    return list(_sentences_in(block))
-
-
-def _sentences_in(block: Block) -> Iterator[str]:
+def sentences_of(block: Block) -> Iterator[str]:
+    """Yield the sentences of one block."""
     return (words for piece in _pieces(block.text) if (words := _plain(piece)) and _compiled(_LETTER).search(words))
 
 
