@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Mapping
 
-from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
 from gitmem.git.trust import check_layout, is_linked
@@ -34,6 +33,8 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
             "'gitmem init' connects it.",
         )
     place = "" if project.root == os.path.realpath(home) else os.path.join(project.root, STORE_FOLDER)
+    from gitmem.document.ids import MEMORY  # late: a status line needs none
+
     if place and os.path.isfile(os.path.join(place, MEMORY)) and not os.path.lexists(os.path.join(place, ".git")):
         remedy = "Put it back, or 'gitmem init' begins a new history with the files as they are."
         return StoreNotFoundError(f"{place} has the files of a memory, and no .git, which had its history.", remedy)
