@@ -132,7 +132,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     except GitmemError as error:
         commit = _committed_since(store, tip_before, event)  # before the spool, which loses an event after its commit
         if commit is None and name in spool.names():
-            error.message = f"Not committed yet: {error.message}"
+            error.message = f"Not committed yet: {error.message.removeprefix(f'Nothing was saved to {store.root}: ')}"
             first = (
                 "Do not save it again."
                 if isinstance(error, BusyError)
