@@ -57,7 +57,8 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
         return []
     pending = _look_again(store, alive)
     steps.run("agents heard of", lambda: note_heard(store.private, {event.host for event in pending.events}))
-    steps.run("rules that fired", lambda: note_made(store.private, map(_made, filter(_is_call, pending.events))))
+    calls = [event for event in pending.events if event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}]
+    steps.run("rules that fired", lambda: note_made(store.private, map(_made, calls)))
     steps.run("working memory", partial(_update_working, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
@@ -87,10 +88,6 @@ def _close_over(store: Store, pending: Pending, steps: _Steps, alive: Callable[[
     new = {*spool.names()} - {event.source for event in pending.events}
     ended = any(name.startswith(HookKind.SESSION_END.value) for name in new)
     return process_spool(store, alive) if free and pending.over() and ended else []
-
-
-def _is_call(event: HookEvent) -> bool:
-    return event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}
 
 
 def _made(event: HookEvent) -> tuple[str, str]:

@@ -42,15 +42,15 @@ class Document(Value):
         """Take `data` apart. Never raises, and reads no YAML: `metadata` does, when it is asked for."""
         start, end, body = _parts(data)
         return cls(
-            header=_decode(data[start:end]) if body > end else None,
-            body=_decode(data[body:]),
-            opening=_decode(data[:start]),
-            closing=_decode(data[end:body]),
+            header=decoded(data[start:end]) if body > end else None,
+            body=decoded(data[body:]),
+            opening=decoded(data[:start]),
+            closing=decoded(data[end:body]),
         )
 
     def render(self) -> bytes:
         """Return the file's bytes."""
-        return _encode(self.opening + (self.header or "") + self.closing + self.body)
+        return encoded(self.opening + (self.header or "") + self.closing + self.body)
 
     @property
     def metadata(self) -> Mapping[str, object]:
@@ -110,7 +110,7 @@ class Document(Value):
         head = self.opening + (self.header or "") + self.closing
         if self.closing and body and self.closing[-1] not in "\r\n":
             head += self.newline
-        return Document.parse(_encode(head + body))
+        return Document.parse(encoded(head + body))
 
     def _require_readable_header(self) -> None:
         if self.problem is not None:
@@ -156,11 +156,13 @@ def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
         return MappingProxyType({}), f"the header cannot be read: {error}"
 
 
-def _decode(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """Return a file's text; what is no UTF-8 comes back as it was."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def _encode(text: str) -> bytes:
+def encoded(text: str) -> bytes:
+    """Return the bytes of a text that `decoded` gave."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -15,6 +15,7 @@ import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from gitmem.document.document import decoded, encoded
 from gitmem.errors import NotSavedError, RefusedError, disk_errors
 from gitmem.hosts.json_settings import Noted, SettingsError
 from gitmem.hosts.settings import Edit
@@ -36,7 +37,7 @@ class FileEdit(Edit):
         """See `Edit`; without a record the same file may be the team's."""
         if text and _sha256(text) != noted.get(WHOLE):
             return text
-        content = _decoded(self.data)
+        content = decoded(self.data)
         noted[WHOLE] = _sha256(content)
         return content
 
@@ -45,11 +46,11 @@ class FileEdit(Edit):
 
     def present(self, text: str) -> bool:
         """See `Edit`; another's hook may have the name of its file."""
-        return "gitmem" in text or text == _decoded(self.data)
+        return "gitmem" in text or text == decoded(self.data)
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(_encoded(text)).hexdigest()
+    return hashlib.sha256(encoded(text)).hexdigest()
 
 
 class InstallRecord(Value):
@@ -81,7 +82,7 @@ def record_of(edit: Edit, made: Collection[str]) -> InstallRecord | None:
     user may have had empty ones.
     """
     if isinstance(edit, FileEdit):
-        noted = {WHOLE: _sha256(_decoded(edit.data))}
+        noted = {WHOLE: _sha256(decoded(edit.data))}
         return InstallRecord(created=True, noted=noted) if _read(edit.path) == edit.data else None
     return InstallRecord(created=edit.path in made) if is_present(edit) else None
 
@@ -141,7 +142,7 @@ def plan_edits(
 ) -> SettingsChange:
     """Plan to put edits into a file, `known` being the record of an earlier installation, `made` gitmem's settings."""
     before = _read(path)
-    text = _decoded(before or b"")
+    text = decoded(before or b"")
     with _named(path):
         if before is None or (known and not (WHOLE in known.noted or any(edit.present(text) for edit in edits))):
             known = None  # the record is of a file that is gone
@@ -151,7 +152,7 @@ def plan_edits(
         noted = dict(old.noted)
         for edit in edits:
             text = edit.put(text, noted)
-    after = None if before is None and not text else _encoded(text)
+    after = None if before is None and not text else encoded(text)
     record = InstallRecord(old.created, noted) if known or old.created or before != after else None
     return SettingsChange(path, before, after, record, any(edit.executable for edit in edits))
 
@@ -162,11 +163,11 @@ def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) ->
     if before is None:
         return SettingsChange(path, None, None)
     known = known or InstallRecord()
-    text = _decoded(before)
+    text = decoded(before)
     with _named(path):
         for edit in reversed(edits):
             text = edit.take(text, known.noted)
-    return SettingsChange(path, before, None if known.created and (not text or _is_stamp(text)) else _encoded(text))
+    return SettingsChange(path, before, None if known.created and (not text or _is_stamp(text)) else encoded(text))
 
 
 def _is_stamp(text: str) -> bool:
@@ -205,7 +206,7 @@ def missing_folders(path: str) -> Iterator[str]:
 def is_present(edit: Edit) -> bool:
     """Return whether a readable settings file has gitmem's."""
     with contextlib.suppress(RefusedError, SettingsError):
-        return edit.present(_decoded(_read(edit.path) or b""))
+        return edit.present(decoded(_read(edit.path) or b""))
     return False
 
 
@@ -235,14 +236,6 @@ def _read(path: str) -> bytes | None:
     if data is None and os.path.exists(path):
         raise RefusedError(f"{path} is no file that settings can be in.", "Move it away, then try again.")
     return data
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 @contextlib.contextmanager

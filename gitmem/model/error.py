@@ -119,7 +119,7 @@ def is_telling(error: ErrorSignature) -> bool:
 
 def mask(message: str) -> str:
     """Return a message without addresses, directories, hashes and numbers; a path keeps the name of its file."""
-    message = _URL.sub(_host_and_name, message)
+    message = _URL.sub(lambda match: f"<url> {_base(match[0].partition('?')[0])}", message)
     message = _HASH.sub("<hash>", message)
     message = _PATH.sub(_file_name, message)
     message = _VERSION.sub("<n>", message)
@@ -200,7 +200,3 @@ def _file_name(match: re.Match[str]) -> str:
     if _VERSION_PART.fullmatch(name):  # of a Go module
         name = f"{_base(path[: -len(name)])}/{name}"
     return name if re.search(r"[A-Za-z]", name) and ("." in name or not _ABSOLUTE.match(path)) else "<path>"
-
-
-def _host_and_name(match: re.Match[str]) -> str:
-    return f"<url> {_base(match[0].partition('?')[0])}"

@@ -129,7 +129,8 @@ class Marks(Value):
         words = [str(status.place)] if status.place else []
         words += [TWO_VERSIONS] * (status.holds and self.facts[identifier].has_two_versions)
         rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
-        newer = [rival for rival in rivals if _is_newer(rival, self.facts[identifier])]
+        own = self.facts[identifier]
+        newer = [rival for rival in rivals if (rival.when, rival.id) > (own.when, own.id)]
         if newer or (status.disputes and not rivals):  # until it is decided, the newest counts
             others = ": " + " / ".join(self._named(rival) for rival in newer) if newer else ""
             words.append(f"in dispute{' with' * bool(others)}{others}")
@@ -262,10 +263,6 @@ def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[En
         parts += [text[done:begin], words]
         done = max(done, end)
     return [*parts, text[done:]]
-
-
-def _is_newer(fact: Fact, rival: Fact) -> bool:
-    return (fact.when, fact.id) > (rival.when, rival.id)
 
 
 def _echoes(

@@ -132,18 +132,13 @@ def _without_reasons(sentence: str) -> str:
     for clause in _CLAUSE_END.split(sentence):
         if not _is_reason(clause):
             remaining.append(clause)
-        elif remaining and _begins_reason(clause):
+        elif remaining and phrases("reason").match(clause):  # in Korean a clause ends with the word
             break
     return " ".join(remaining) or sentence
 
 
 def _is_reason(text: str) -> bool:
     return phrases("reason").search(text.strip(" ,.!")) is not None
-
-
-def _begins_reason(clause: str) -> bool:
-    """Return whether a clause begins with the word that gives a reason; in Korean it ends with one."""
-    return phrases("reason").match(clause) is not None
 
 
 @lru_cache(maxsize=4_096)

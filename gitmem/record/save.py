@@ -133,11 +133,8 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         commit = _committed_since(store, tip_before, event)  # before the spool, which loses an event after its commit
         if commit is None and name in spool.names():
             error.message = f"Not committed yet: {error.message.removeprefix(f'Nothing was saved to {store.root}: ')}"
-            first = (
-                "Do not save it again."
-                if isinstance(error, BusyError)
-                else error.remedy or "'gitmem doctor' says what is wrong."
-            )
+            first = error.remedy or "'gitmem doctor' says what is wrong."
+            first = "Do not save it again." if isinstance(error, BusyError) else first
             error.remedy = f"{first} What you saved is kept on the disk; the next gitmem command commits it.".strip()
             raise
         if commit is None and name in spool.aside():

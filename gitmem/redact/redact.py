@@ -343,10 +343,6 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
 
-def _marker(kind: str) -> str:
-    return "" if kind == "private" else f"[REDACTED:{kind}]"
-
-
 def _off_markers(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     """Drop spans that overlap the marker of a secret."""
     if "[REDACTED:" not in text:
@@ -375,4 +371,5 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 
 def _without(text: str, spans: Sequence[Span]) -> RedactedView:
     """Replace each span by its marker."""
-    return RedactedView(text, ((span.start, span.end, _marker(span.kind)) for span in spans))
+    marked = ((span, f"[REDACTED:{span.kind}]" * (span.kind != "private")) for span in spans)
+    return RedactedView(text, ((span.start, span.end, marker) for span, marker in marked))

@@ -282,11 +282,8 @@ def make_hit(item: Ranked, *, hurried: bool = False) -> Hit:
     body = units.text[first:last]
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)
-    brief = (
-        ""
-        if hurried
-        else (of_exchange(body, places) if facts.label == EXCHANGE else "") or snippet(body.strip(), places)
-    )
+    brief = of_exchange(body, places) if facts.label == EXCHANGE and not hurried else ""
+    brief = brief or ("" if hurried else snippet(body.strip(), places))
     lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
     others = [(also, also.unit(index)) for also, index in item.also]
     sessions = (facts_of(also, unit).session for also, unit in others)

@@ -203,11 +203,8 @@ class Units:
         lead = min(*ends, start + MOST_LEAD)
         first = text.find(_SAID, start + 1, end)
         said = (first, end) if first >= 0 else _NOTHING_SAID
-        spans = (
-            [*_paragraphs(text, lead, first), *_paragraphs(text, first, end)]
-            if first > lead
-            else _paragraphs(text, lead, end)
-        )
+        spans = [*_paragraphs(text, lead, first if first > lead else end)]
+        spans += _paragraphs(text, first, end) if first > lead else []
         return Parts(lead, tuple(spans), said)
 
     def lines(self, unit: Unit) -> tuple[int, int]:

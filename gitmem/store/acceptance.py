@@ -15,6 +15,7 @@ from gitmem.store.locate import HOME_PROJECTS, PRIVATE_FOLDER, find_project, fin
 
 def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
     """Return the error for a folder without a store, or with one that may not be read, or is on a branch."""
+    from gitmem.document.ids import MEMORY
     from gitmem.git.setup import memory_branch
     from gitmem.platform.barred import barred
 

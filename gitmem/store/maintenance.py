@@ -189,11 +189,8 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 def _join(store: Store, record: str) -> None:
     """Join the packs, and list the results in the file `record`: git need not search their deltas again."""
     git, common = store.repository.git, store.repository.layout.common_dir
-    fresh = (
-        fresh_packs(common, read_text(record).split())
-        if store.has_separate_repository and not is_partial(common)
-        else []
-    )
+    joins = store.has_separate_repository and not is_partial(common)
+    fresh = fresh_packs(common, read_text(record).split()) if joins else []
     if len(fresh) > 1:
         join_fresh(git, common, fresh)
     join_packs(git, common)

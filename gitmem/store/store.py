@@ -335,9 +335,8 @@ class Store:
                 yield
         except GitmemError as error:
             if isinstance(error.__cause__, OSError) and not isinstance(error, NotSavedError):
-                raise NotSavedError(
-                    f"{failed}: {error.message}", "Make room or give access, then try again."
-                ) from error
+                remedy = "Make room or give access, then try again."
+                raise NotSavedError(f"{failed}: {error.message}", remedy) from error
             raise
 
     def check_format(self, document: bytes) -> None:

@@ -187,14 +187,9 @@ def _another_way(
         if is_now and seen.times % _AGAIN == 0:
             tried = "; ".join(seen.tried) or "nothing that changed a file or the environment"
             yield opening("error")
-            yield plain(
-                f"The same error for the {_nth(seen.times)} time in this session: try another way. Tried: {tried}"
-            )
+            nth = "third" if seen.times == _AGAIN else f"{seen.times}th"
+            yield plain(f"The same error for the {nth} time in this session: try another way. Tried: {tried}")
             yield f"</{FENCE}>"
-
-
-def _nth(number: int) -> str:
-    return "third" if number == _AGAIN else f"{number}th"
 
 
 def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -171,7 +171,8 @@ def _edits(size: int, size_side: int, match: dict[int, int]) -> list[_Edit]:
 def _clusters(first: list[_Edit], second: list[_Edit]) -> list[tuple[int, int, list[list[_Edit]]]]:
     """Return the edits of both sides in order, overlapping ones grouped."""
     clusters: list[tuple[int, int, list[list[_Edit]]]] = []
-    for edit, side in sorted([(edit, 0) for edit in first] + [(edit, 1) for edit in second], key=_order):
+    edits = [(edit, 0) for edit in first] + [(edit, 1) for edit in second]
+    for edit, side in sorted(edits, key=lambda item: (item[0].start, item[0].end, item[1])):
         if clusters:
             start, end, parts = clusters[-1]
             inserts = start == end == edit.start == edit.end
@@ -181,10 +182,6 @@ def _clusters(first: list[_Edit], second: list[_Edit]) -> list[tuple[int, int, l
                 continue
         clusters.append((edit.start, edit.end, [[edit], []] if side == 0 else [[], [edit]]))
     return clusters
-
-
-def _order(item: tuple[_Edit, int]) -> tuple[int, int, int]:
-    return item[0].start, item[0].end, item[1]
 
 
 def _span(edits: list[_Edit], start: int, end: int) -> tuple[int, int]:

@@ -129,11 +129,8 @@ class Pages:
         """Return the view of the project in the address, and the address within the project."""
         store = self._open()
         projects = [ShownProject("", store.root), *map(ShownProject.of, known_stores(store.context.home))]
-        projects = [
-            project
-            for place, project in enumerate(projects)
-            if project.root not in {it.root for it in projects[:place]}
-        ]
+        firsts = {project.root: project for project in reversed(projects)}
+        projects = [project for project in projects if firsts[project.root] is project]
         first, _, rest = path.partition("/")
         key, _, rest = rest.partition("/") if first == "p" else ("", "", path)
         here = next((project for project in projects if project.key == key), None)

@@ -15,7 +15,7 @@ from gitmem.hosts.host import Scope
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.learn.judge import SessionRecord, is_judged, judge_session, open_question, put_answer, read_session
 from gitmem.learn.question import windows_of
-from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, Question, ReplyError, fenced
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, ReplyError, fenced
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
@@ -51,14 +51,9 @@ def _ask(store: Store, args: Args, app: App) -> int:
     if question is None:
         app.answer({"session": summary.id, "question": None}, f"No question about session {summary.id} is open.")
         return ExitCode.OK
-    text = _text(question)
+    text = fenced(question, os.urandom(_MARK_BYTES)).whole
     app.answer({"session": summary.id, "question": text}, text)
     return ExitCode.OK
-
-
-def _text(question: Question) -> str:
-    """Return a question as one text, its material fenced by a random mark."""
-    return fenced(question, os.urandom(_MARK_BYTES)).whole
 
 
 def _put(store: Store, args: Args, app: App) -> int:

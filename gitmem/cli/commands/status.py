@@ -51,11 +51,8 @@ def run_status(args: Args, app: App) -> None:
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
-    rules = (
-        len(rules_to_review(store))
-        if store.acceptance.given() and os.path.exists(os.path.join(store.private, FORBIDS))
-        else 0
-    )
+    has_rules = store.acceptance.given() and os.path.exists(os.path.join(store.private, FORBIDS))
+    rules = len(rules_to_review(store)) if has_rules else 0
     more = more._replace(beside=_beside(store), rules=rules, trouble=_trouble(store, more.models))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     del value["beside"], value["trouble"]
