@@ -53,7 +53,6 @@ from gitmem.platform.safe_open import decode_by_hand
 from gitmem.values import Value
 
 _SUMMARIZER = "memory-summarizer"  # the agent of the older tool
-_INDEX = "memory-index.json"
 _UNKNOWN = "it is nothing gitmem knows"
 
 
@@ -129,24 +128,13 @@ def _memory(source: _File) -> Found:
 
 
 def _archive(source: _File) -> Found:
-    when = moment_in(source.path, source.zone) or _rotated_at(source) or source.file.modified
+    when = source.when(source.path)
     summary = None
     with contextlib.suppress(KeyError, ValueError):
         summary = _summary(
             source.beside[source.path.removesuffix(".md") + ".summary.json"], archive_path(f"{when:{STAMP}}")
         )
     yield ArchiveItem(source.path, when, source.key(), source.file.data, summary)
-
-
-def _rotated_at(source: _File) -> datetime | None:
-    """Return the time in the index for an archive without a date in its name."""
-    try:
-        listed = fields_of(read_json(source.beside[_INDEX].data)).get("rotatedFiles")
-    except (KeyError, ValueError):
-        return None
-    files = map(fields_of, listed if isinstance(listed, list) else ())
-    times = (text_of(file.get("rotatedAt")) for file in files if text_of(file.get("file")) == source.path)
-    return instant(next(times, ""), UTC)
 
 
 def _summary_alone(source: _File) -> Found:
@@ -375,7 +363,7 @@ _ROWS: tuple[tuple[tuple[SourceKind, ...], str, Callable[[_File], Found] | str],
     (_SEEDS, r"(.+)\.summary\.json", _summary_alone),
     (_SEEDS, r"(?:memory|logbook)[_.-].*\.md", _archive),
     (_SEEDS, r"(?:project|architecture|conventions)\.md", _note),
-    (_SEEDS, re.escape(_INDEX), "gitmem derives it from history ('gitmem index')"),
+    (_SEEDS, r"memory-index\.json", "gitmem derives it from history ('gitmem index')"),
     (_SEEDS, r"\.rotation\.lock", "it is a lock"),
     (_KEEPER, r"index\.json", "an index of keywords is derived ('gitmem keywords')"),
     (_KEEPER, r"sessions/([^/]+)\.raw\.md", _raw),
