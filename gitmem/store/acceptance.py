@@ -34,7 +34,6 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
             "'gitmem init' connects it.",
         )
     place = "" if project.root == os.path.realpath(home) else os.path.join(project.root, STORE_FOLDER)
-    from gitmem.document.ids import MEMORY  # late: a status line needs none
 
     if place and os.path.isfile(os.path.join(place, MEMORY)) and not os.path.lexists(os.path.join(place, ".git")):
         remedy = "Put it back, or 'gitmem init' begins a new history with the files as they are."
