@@ -33,9 +33,11 @@ from gitmem.learn.evidence import (
     said_instead,
     said_points,
 )
-from gitmem.learn.question import AGENT, KINDS, LASTS, USER, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.question import AGENT, KINDS, LASTS, STATES, USER, Keep, KnownMemory, SaidPart, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
+from gitmem.model.exchange import with_left
 from gitmem.model.fact import FactKind
+from gitmem.model.outcome import Outcome
 from gitmem.model.similarity import (
     ANY_WORDS,
     NAMED,
@@ -59,7 +61,7 @@ _Stated = tuple[str, FactKind]  # a claim in the model's words, and its kind
 
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
-_SENTENCE, _TOPIC, _UNTIL, _LITERAL = 400, 80, 80, 120  # characters
+_SENTENCE, _LEFT, _TOPIC, _UNTIL, _LITERAL = 400, 160, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
 _NAME = re.compile(r"\W*([FSWC]\d+)\b")  # of a known fact, a claim of an earlier window, a pair or a topic
 
@@ -306,15 +308,20 @@ class Reader:
     def _result(self, item: Mapping[str, object]) -> RequestResult:
         request, topic = item["request"], self._text(item["topic"], _TOPIC)
         sentence = self._text(item["sentence"], _SENTENCE)
+        left = one_line(self._text(item.get("left", ""), LONGEST), _LEFT)
+        left = left if points_of(left) else ""  # "none"
         if not isinstance(request, int) or request not in self._record.requests:
             raise RefusedError("unknown request")
-        if share(sentence, self._record.whole) < ANY_WORDS:
+        if any(share(text, self._record.whole) < ANY_WORDS for text in (sentence, left or sentence)):
             raise RefusedError("unsupported")
         if any(is_contrary(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
         known = next((name for name in _names([topic]) if name in self._topics), "")
         topic = known or (topic if share(topic, self._record.whole) and not _NAME.fullmatch(topic) else "")
-        return RequestResult(request, sentence, State(str(item["state"])), topic)
+        outcome = STATES[str(item["state"])]
+        outcome = Outcome.PARTIAL if left and outcome is Outcome.SUCCESS else outcome
+        left = "" if repeats(left, sentence) else left
+        return RequestResult(request, with_left(sentence, left), outcome, topic)
 
     def _statement(self, value: object) -> str:
         text = self._text(value, LONGEST)

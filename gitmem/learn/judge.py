@@ -25,8 +25,8 @@ from gitmem.learn.evidence import Heard
 from gitmem.learn.keep import keep
 from gitmem.learn.question import (
     AGENT,
+    ANSWERED,
     PURPOSE,
-    SCHEMA,
     TOOL,
     KnownMemory,
     choose_known,
@@ -136,7 +136,7 @@ def open_question(store: Store, record: SessionRecord) -> Question | None:
 
 def put_answer(store: Store, record: SessionRecord, reply: str, model: str) -> JudgementResult:
     """Take an agent's reply to the open question about a session; keep what passes once all are answered."""
-    given = without_secrets(store, parse_reply(reply, SCHEMA))
+    given = without_secrets(store, parse_reply(reply, ANSWERED))
     replies = [json.dumps(given, ensure_ascii=False)]
 
     def answer(question: Question) -> tuple[AnsweredWindow | None, str]:
@@ -168,7 +168,7 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
         asked.append(answered)
         _keep_answers(store, record.id, asked, memory)
         reader = Reader(window, memory, earlier, record.heard, allow)
-        judged = judged.joined(reader.read(parse_reply(answered.answer, SCHEMA)))
+        judged = judged.joined(reader.read(parse_reply(answered.answer, ANSWERED)))
     commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, memory)
     requests.drop_request(store.private, file_name(record.id))
     _keep_answers(store, record.id, asked, memory, judged)  # only now: until the commit the answers are all there is
@@ -255,7 +255,7 @@ def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     for item in asked if isinstance(asked, list) else []:
         with contextlib.suppress(KeyError, TypeError, ReplyError):
             text = str(item["answer"])
-            parse_reply(text, SCHEMA)
+            parse_reply(text, ANSWERED)
             answers.append(
                 AnsweredWindow(
                     str(item["digest"]), str(item["question"]), text, str(item["model"]), int(item["tokens"])

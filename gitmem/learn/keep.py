@@ -115,7 +115,8 @@ class _Keeper:
             for fact in again:
                 changes |= self.book.confirm(fact.id, turn.exchange_id)
             return changes
-        if self._was_ended_since(claim, turn):
+        gone = (fact for fact in self.book.known().values() if not fact.binds and fact.when > turn.ended)
+        if repeated(gone, claim.statement) is not None:  # somebody ended what says the same after the session
             return {}
         new, changes = self._made(claim, turn)
         if new is None:
@@ -126,11 +127,6 @@ class _Keeper:
                 is_sure = name in claim.replaces and self._may_end(old, claim.who, turn)
                 changes |= self.book.replace(old.id, new.id, turn.ended, sure=is_sure)
         return changes
-
-    def _was_ended_since(self, claim: Claim, turn: Turn) -> bool:
-        """Return whether somebody ended a fact that says the same after the session."""
-        gone = (fact for fact in self.book.known().values() if not fact.binds and fact.when > turn.ended)
-        return repeated(gone, claim.statement) is not None
 
     def _made(self, claim: Claim, turn: Turn) -> tuple[Fact | None, Changes]:
         """Return the fact of a claim, None where it was removed or ended, and the file changes that keep it."""

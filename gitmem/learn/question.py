@@ -17,6 +17,7 @@ from itertools import accumulate
 from gitmem.llm.protocol import Question, Size
 from gitmem.model.command import only_reads
 from gitmem.model.concept import Concept
+from gitmem.model.exchange import listed_files
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.outcome import Outcome, verdict_of
 from gitmem.model.similarity import WEIGHED, stems_of
@@ -41,6 +42,12 @@ KINDS = {
     "issue": FactKind.ISSUE,
     "knowledge": FactKind.CORE_LOGIC,
 }
+STATES = {
+    "done": Outcome.SUCCESS,
+    "partial": Outcome.PARTIAL,
+    "failed": Outcome.FAILED,
+    "refuted": Outcome.REFUTED,
+}
 _WINDOW_BYTES = 12_000 * 4  # of the record in one question: 12,000 tokens
 _KNOWN_BYTES = 3_000 * 4
 _LENGTHS = (4_000, 2_000, 1_000, 500)  # characters of a part, the fewer the longer the session
@@ -48,7 +55,6 @@ _WINDOWS = 3  # up to which a session is shown with its longest parts
 _MOST_WINDOWS = 6
 _MID, _ERROR, _COMMAND, _FIX = 600, 500, 300, 600  # characters of other texts
 _MOST_FAILURES = 6  # of a request
-_MOST_FILES = 12
 _MOST_RUNS, _RUN = 5, 160  # commands of a request, characters of each
 _MOST_CONCEPTS = 15
 _MOST_PAIRS = 6
@@ -75,46 +81,40 @@ class Keep(StrEnum):
     BOTH = "both"
 
 
-class State(StrEnum):
-    """The state in which a request was left."""
-
-    DONE = "done"
-    PARTIAL = "partial"
-    FAILED = "failed"
-    REFUTED = "refuted"
-
-
 def _one_of(words: Iterable[str]) -> dict[str, object]:
     return {"type": "string", "enum": list(words)}
 
 
+def _object(**fields: object) -> dict[str, object]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
 def _list_of(**fields: object) -> dict[str, object]:
-    item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "array", "items": item}
+    return {"type": "array", "items": _object(**fields)}
 
 
-_ASKED: dict[str, object] = {
-    "ended": _list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
-    "pairs": _list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
-    "facts": _list_of(
-        kind=_one_of(KINDS),
-        lasts=_one_of((LASTS, "no")),
-        statement=_TEXT,
-        reason=_TEXT,
-        **_QUOTED,
-        known=_TEXTS,
-        until=_TEXT,
-        forbids=_TEXTS,
-    ),
-    "mends": _list_of(error=_TEXT, cause=_TEXT, mend=_TEXT, **_QUOTED),
-    "requests": _list_of(request={"type": "integer"}, state=_one_of(State), sentence=_TEXT, topic=_TEXT),
-}
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": _ASKED,
-    "required": list(_ASKED),
-    "additionalProperties": False,
-}
+def _schema(**more: object) -> dict[str, object]:
+    """Return the schema of an answer; `more` fields of a request come first, as the others rest on them."""
+    return _object(
+        ended=_list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
+        pairs=_list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
+        facts=_list_of(
+            kind=_one_of(KINDS),
+            lasts=_one_of((LASTS, "no")),
+            statement=_TEXT,
+            reason=_TEXT,
+            **_QUOTED,
+            known=_TEXTS,
+            until=_TEXT,
+            forbids=_TEXTS,
+        ),
+        mends=_list_of(error=_TEXT, cause=_TEXT, mend=_TEXT, **_QUOTED),
+        requests=_list_of(request={"type": "integer"}, **more, state=_one_of(STATES), sentence=_TEXT, topic=_TEXT),
+    )
+
+
+SCHEMA = _schema(left=_TEXT)
+ANSWERED = _schema()  # of an answer that is read: one that was kept before `left` was asked for has none
 
 
 class SaidPart(Value):
@@ -170,13 +170,15 @@ def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
 
 
 def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
+    """Yield parts in windows; one that goes on with a request begins with it again, to tell what is left of it."""
     window: list[SaidPart] = []
     size = 0
     for part in parts:
         more = len(str(part).encode("utf-8", "replace")) + 1
         if window and size + more > _WINDOW_BYTES:
             yield tuple(window)
-            window, size = [], 0
+            window = [asked for asked in window if asked.request == part.request][:1]
+            size = sum(len(str(asked).encode("utf-8", "replace")) + 1 for asked in window)
         window.append(part)
         size += more
     if window:
@@ -186,7 +188,7 @@ def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
 def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
     for number, turn in enumerate(turns, 1):
         tools = [*_failed(turn)]
-        tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
+        tools += [f"{CHANGED} {listed_files(turn.files)}"] if turn.files else []
         tools += [*_ran(turn)]
         tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
         tools += [_STOPPED if turn.stopped else _ENDS] if turn.interrupted else []
@@ -211,8 +213,9 @@ def _stated(words: UserWords) -> str:
 
 
 def _failed(turn: Turn) -> Iterator[str]:
-    """Yield each failing command of a turn with its error, and what was changed until it worked."""
-    for failure in turn.failures[:_MOST_FAILURES]:
+    """Yield the last failing commands of a turn, of many each once, with the error and the changes until it worked."""
+    last = [failure for failure in turn.failures if not (failure.again and len(turn.failures) > _MOST_FAILURES)]
+    for failure in last[-_MOST_FAILURES:]:
         yield f"FAILED `{_clipped(failure.command, _COMMAND)}`: {_clipped(failure.error, _ERROR)}"
         if failure.fixed_by:
             done = _clipped(failure.meanwhile, _FIX) or "nothing that was seen"

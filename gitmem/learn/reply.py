@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gitmem.learn.question import Keep, State, Why
+from gitmem.learn.question import Keep, Why
 from gitmem.model.fact import FactKind
+from gitmem.model.outcome import Outcome
 from gitmem.values import Value
 
 
@@ -64,7 +65,7 @@ class RequestResult(Value):
 
     request: int
     sentence: str
-    state: State
+    outcome: Outcome
     topic: str
 
 

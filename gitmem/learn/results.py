@@ -16,7 +16,7 @@ from gitmem.document.ids import MEMORY, daily_path, file_name_of, session_tag, t
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.git.log import log
 from gitmem.learn.episodes import find_episode_file, was_cleared
-from gitmem.learn.question import KnownMemory, State
+from gitmem.learn.question import KnownMemory
 from gitmem.learn.reply import RequestResult
 from gitmem.model.concept import (
     FOLDER,
@@ -54,12 +54,6 @@ from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-OUTCOMES = {
-    State.DONE: Outcome.SUCCESS,
-    State.PARTIAL: Outcome.PARTIAL,
-    State.FAILED: Outcome.FAILED,
-    State.REFUTED: Outcome.REFUTED,
-}
 _USERS_OPS = ("", Op.EDIT, Op.UNDO, Op.REVIEW)
 _LONGEST_TASK = 200  # characters
 _MOST_LINES = 6
@@ -112,49 +106,42 @@ def _exchanges(
     for result in results:
         turn = session.turns[result.request - 1]
         digest = tail_of(turn.exchange_id)
-        filed, logged = (_exchange_in(body.body, digest) for body in (document, recent))
+        places = [find_by_digest(body.body, digest) for body in (document, recent)]
+        filed, logged = (parse(place.entry) if place else None for place in places)
         if digest in edited:
             continue
         told = _told(filed or logged, session, turn, result)
         if told is None:
             continue
         document = document.with_body(put_entry(document.body, SECTION, render(told), document.newline))
-        is_as_made = logged and (logged.raw or filed is None or _words(logged) == _words(filed))
-        place = find_by_digest(recent.body, digest)
-        if place and logged and is_as_made:
+        words = (filed.summary, filed.details) if filed else None
+        is_as_made = logged and (logged.raw or words in (None, (logged.summary, logged.details)))
+        if places[1] and logged and is_as_made:
             entry = render(told._replace(time=logged.time, files=logged.files, failed=logged.failed))
-            recent = recent.with_body(replace_entry(recent.body, place, entry, recent.newline))
+            recent = recent.with_body(replace_entry(recent.body, places[1], entry, recent.newline))
     changes: Changes = {path: document.set("method", session.model).set("by", session.model).render()}
     return changes | ({MEMORY: recent.render()} if memory is not None else {})
 
 
-def _exchange_in(body: str, digest: str) -> Exchange | None:
-    place = find_by_digest(body, digest)
-    return parse(place.entry) if place else None
-
-
-def _words(exchange: Exchange) -> tuple[str, str]:
-    return exchange.summary, exchange.details
-
-
 def _told(exchange: Exchange | None, session: JudgedSession, turn: Turn, result: RequestResult) -> Exchange | None:
     """Return an exchange in the model's words; None for small talk that no exchange was made of."""
-    outcome = OUTCOMES[result.state]
     if exchange is not None:
         asked = exchange.summary if exchange.raw else exchange.asked
-        details = "" if result.state is State.REFUTED else exchange.details  # the day's log has the agent's words
-        return exchange._replace(summary=result.sentence, asked=asked, details=details, outcome=outcome, raw=False)
+        details = "" if result.outcome is Outcome.REFUTED else exchange.details  # the day's log has the agent's words
+        return exchange._replace(
+            summary=result.sentence, asked=asked, details=details, outcome=result.outcome, raw=False
+        )
     asked = one_line(human_text(turn.prompt), MAX_ASKED)
-    if not asked or (result.state is State.DONE and not turn.tools):
+    if not asked or (result.outcome is Outcome.SUCCESS and not turn.tools):
         return None
     time = f"{local(turn.started):%Y-%m-%d %H:%M:%S}"
-    return Exchange(turn.exchange_id, time, session_tag(session.id), result.sentence, asked, outcome=outcome)
+    return Exchange(turn.exchange_id, time, session_tag(session.id), result.sentence, asked, outcome=result.outcome)
 
 
 def _refuted(transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]) -> Changes:
     """Return the changes of the days' logs that say of what was refuted that it was, and how."""
     changes: Changes = {}
-    for result in (result for result in results if result.state is State.REFUTED):
+    for result in (result for result in results if result.outcome is Outcome.REFUTED):
         turn = session.turns[result.request - 1]
         path = daily_path(f"{local(turn.started):%Y-%m-%d}")
         data = changes.get(path) or transaction.read(path)
@@ -298,7 +285,7 @@ def _episode(session: JudgedSession, task: _Task, before: Episode | None) -> Epi
     exchanges = tuple(turn.exchange_id for turn in turns)
     files = relative_files([file for turn in turns for file in turn.files], (turns[0].cwd,))
     *earlier, last = task.results
-    troubles = (State.FAILED, State.REFUTED)
+    troubles = (Outcome.FAILED, Outcome.REFUTED)
     made = before or Episode(
         episode_id(session.id, exchanges[0]),
         session.id,
@@ -314,11 +301,11 @@ def _episode(session: JudgedSession, task: _Task, before: Episode | None) -> Epi
         ended=turns[-1].ended,
         task=one_line(human_text(turns[0].prompt), _LONGEST_TASK) or task.topic,
         problem="",
-        solution=last.sentence if last.state not in troubles else "",
-        gotchas=tuple(result.sentence for result in task.results if result.state in troubles),
-        tips=tuple(result.sentence for result in earlier if result.state not in troubles)[:_MOST_LINES],
+        solution=last.sentence if last.outcome not in troubles else "",
+        gotchas=tuple(result.sentence for result in task.results if result.outcome in troubles),
+        tips=tuple(result.sentence for result in earlier if result.outcome not in troubles)[:_MOST_LINES],
         decisions=(),
-        outcome=OUTCOMES[last.state],
+        outcome=last.outcome,
         exchanges=exchanges,
         files=tuple(dict.fromkeys(files)),
         steps=sum(turn.tools for turn in turns),

@@ -56,7 +56,7 @@ class Exchange(Value):
 
 # Words of an exchange, in English and Korean.
 _ASKED, _DONE, LABEL_FILES, LABEL_FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
-_KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
+_KEYWORDS, _OUTCOME, _LEFT = ("Keywords", "키워드"), ("Outcome", "결과"), ("Still open", "남은 일")
 _MORE = ("{} more", "외 {}개")
 _HOW = " → "  # in the outcome of an exchange in the day's log, before how it was refuted
 _OUTCOMES = {
@@ -144,6 +144,12 @@ def sentence_of(exchange: Exchange) -> str:
     """Return what an exchange came to as a sentence, with its outcome where that is known and no success."""
     state = "" if exchange.outcome in {Outcome.SUCCESS, Outcome.UNKNOWN} else f" ({exchange.outcome.value})"
     return f"{exchange.summary.rstrip('.')}{state}."
+
+
+def with_left(sentence: str, left: str) -> str:
+    """Return what a request came to with what is left of it, "" if nothing, whole in the bounds of a summary."""
+    end = f" {_LEFT[is_korean(f'{sentence} {left}')]}: {left.rstrip('.')}." if left else ""
+    return f"{one_line(sentence, MAX_SUMMARY - len(end)).rstrip('.')}.{end}" if left else sentence
 
 
 def details_without(done: str, sentence: str) -> str:

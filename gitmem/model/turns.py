@@ -53,7 +53,7 @@ def _plain_lines(text: str) -> list[str]:
 
 TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
 _AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
-_MAX_FAILURES = 20  # of a turn, listed one by one
+_MAX_FAILURES = 20  # of a turn, listed one by one, the last ones
 _MAX_SAID = 200  # texts of a turn between its tool calls
 _MAX_RUNS = 50  # of a turn that are read, the last ones
 
@@ -280,7 +280,7 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
     files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
     if failed:
         failure = Failure(event.at, event.tool, _what(event) or _call(event), event.text)
-        failures = (*(_failed_again(failure, event) for failure in turn.failures), failure)[:_MAX_FAILURES]
+        failures = (*(_failed_again(failure, event) for failure in turn.failures), failure)[-_MAX_FAILURES:]
     else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)

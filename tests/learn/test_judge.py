@@ -48,7 +48,7 @@ FIX = {
 FIX |= {"quote": "FAILED `make 1`: Exit code 2 error: the spindle broke"}
 SENTENCES = ("CRLF 파서를 f1.py에 추가했다.", "The docs of CRLF are written.", "The index breaks on NFS.")
 REQUESTS = [
-    {"request": number, "sentence": sentence, "state": state, "topic": topic}
+    {"request": number, "left": "", "sentence": sentence, "state": state, "topic": topic}
     for number, sentence, state, topic in zip(
         (1, 2, 3), SENTENCES, ("done", "done", "partial"), ("CRLF 파서", "CRLF 파서", "index on NFS"), strict=True
     )
@@ -153,6 +153,23 @@ def test_what_was_refuted_is_told_by_no_door_as_done(asking, recorder, model_ser
     )
     hits = [hit for hit in answer(again(asking), "CRLF 파서 추가").hits if hit.entry == exchange.id]
     assert [hit.standing.partition(":")[0] for hit in hits] == ["refuted"]
+
+
+def test_what_is_left_of_a_request_is_told_at_each_door_and_it_is_not_done(asking, recorder, model_server):
+    closed(asking, recorder)
+    left = REQUESTS[1] | {"left": "nothing is said of the index on NFS"}
+    model_server.reply = lambda _: ANSWER | {"requests": [REQUESTS[0], left, REQUESTS[2]]}
+    do_upkeep(again(asking), lambda: False)
+    sentence = f"{SENTENCES[1]} Still open: nothing is said of the index on NFS."
+    exchange = exchanges_in(asking.text(PATH).encode())[1]
+    assert (exchange.outcome, exchange.summary) == (Outcome.PARTIAL, sentence)
+    assert sentence in asking.text("memory.md")
+    start = start_text(asking.store, start_parts(asking.store, [], None, []))
+    assert f"{sentence.removesuffix('.')} (partial)." in start
+    hits = answer(again(asking), "docs of CRLF").hits
+    assert any(sentence in hit.text for hit in hits if hit.entry == exchange.id)
+    episodes, _ = newest_episodes(again(asking), 9)
+    assert (sentence, Outcome.PARTIAL) in {(one.solution, one.outcome) for one, _ in episodes}
 
 
 def test_a_sentence_a_name_and_an_episode_that_a_user_changed_stay(asking, recorder, model_server):

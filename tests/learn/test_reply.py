@@ -12,22 +12,24 @@ from gitmem.learn.check import Reader
 from gitmem.learn.evidence import Heard
 from gitmem.learn.question import (
     AGENT,
+    ANSWERED,
     SCHEMA,
     TOOL,
     USER,
     Keep,
     KnownMemory,
     SaidPart,
-    State,
     choose_known,
     question_of,
     windows_of,
 )
 from gitmem.learn.reply import Judged
 from gitmem.learn.statements import as_written
-from gitmem.llm.protocol import Size, parse_reply
+from gitmem.llm.protocol import ReplyError, Size, parse_reply
 from gitmem.model.concept import Concept
+from gitmem.model.exchange import MAX_SUMMARY
 from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.outcome import Outcome
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import Failure, Run, Turn, fold
 from gitmem.model.words import UserWords, WordKind
@@ -537,7 +539,7 @@ def test_a_fix_names_what_was_done():
 def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     done = {"request": 2, "sentence": "Exports go into out/new by date; old files are not moved.", "state": "partial"}
     judged = read(requests=[done | {"topic": "exporter"}, done | {"request": 9, "topic": "exporter"}])
-    assert [(one.request, one.state, one.topic) for one in judged.requests] == [(2, State.PARTIAL, "exporter")]
+    assert [(one.request, one.outcome, one.topic) for one in judged.requests] == [(2, Outcome.PARTIAL, "exporter")]
     told = (SaidPart(1, USER, "Do not delete the staging database. Fix it."), SaidPart(1, AGENT, "Fixed."))
     contrary = {"request": 1, "sentence": "Delete the staging database.", "state": "done", "topic": "staging"}
     assert read(requests=[contrary], record=told).refused == {"contrary": 1}
@@ -552,6 +554,45 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     known = KnownMemory((), (Concept("", "k1", "exporter", "", "", (), (), (), ()),))
     judged = read(known=known, requests=[done | {"topic": "C1 topic: exporter"}])
     assert [one.topic for one in judged.requests] == ["C1"]
+
+
+@pytest.mark.parametrize(
+    "left, state, outcome, end",
+    [
+        ("the old files are not moved", "done", Outcome.PARTIAL, " Still open: the old files are not moved."),
+        ("The old files are not moved.", "failed", Outcome.FAILED, " Still open: The old files are not moved."),
+        ("", "done", Outcome.SUCCESS, ""),
+        ("none", "done", Outcome.SUCCESS, ""),
+        ("exports do not go into out/new", "done", Outcome.PARTIAL, " Still open: exports do not go into out/new."),
+        ("exports go into out/new by date", "partial", Outcome.PARTIAL, ""),
+    ],
+)
+def test_what_is_left_of_a_request_ends_its_sentence_and_is_not_done(left, state, outcome, end):
+    told = {
+        "request": 2,
+        "left": left,
+        "state": state,
+        "sentence": "Exports go into out/new by date.",
+        "topic": "exporter",
+    }
+    (result,) = read(requests=[told]).requests
+    assert (result.outcome, result.sentence) == (outcome, f"{told['sentence']}{end}")
+    (result,) = read(
+        requests=[told | {"sentence": f"Exports go into out/new by date, {'as was said, ' * 27}."}]
+    ).requests
+    assert result.sentence.endswith(end)
+    assert len(result.sentence) <= MAX_SUMMARY or not end
+    made_up = told | {"left": "sessions were cached in Redis", "state": state}
+    assert read(requests=[made_up]).refused == {"unsupported": 1}
+
+
+def test_an_answer_from_before_what_is_left_was_asked_for_is_read():
+    told = {"request": 2, "state": "done", "sentence": "Exports go into out/new by date.", "topic": "exporter"}
+    answer = json.dumps(NOTHING | {"requests": [told]})
+    (result,) = read(**parse_reply(answer, ANSWERED)).requests
+    assert (result.outcome, result.sentence) == (Outcome.SUCCESS, told["sentence"])
+    with pytest.raises(ReplyError, match="lacks"):
+        parse_reply(answer, SCHEMA)
 
 
 def test_a_later_window_replaces_what_an_earlier_one_found():
@@ -589,6 +630,16 @@ def test_the_record_tells_what_failed_and_what_fixed_it():
     ]
 
 
+def test_of_many_failures_the_record_has_the_last_and_says_of_files_how_many_are_left_out():
+    failures = [
+        Failure(AT, "Bash", str(number), f"make {number}", "error", again=number in {7, 8}) for number in range(9)
+    ]
+    (window,) = windows_of([turn(1, "Build it", failures=failures, files=[f"{number}.c" for number in range(14)])])
+    tools = [part.text for part in window if part.who == TOOL]
+    assert [text.split("`")[1] for text in tools[:-1]] == [f"make {number}" for number in range(1, 7)]
+    assert tools[-1].endswith("11.c, 2 more")
+
+
 def test_what_the_agent_asked_and_what_was_pasted_is_no_word_of_the_user():
     answer = UserWords(
         WordKind.ANSWER, "Parquet, and keep the columns sorted", "Shall all exports be pushed to a mirror?"
@@ -612,6 +663,14 @@ def test_a_long_session_comes_in_windows_of_at_most_12_000_tokens():
     assert 1 < len(windows) <= 6
     assert all(sum(len(str(part)) + 1 for part in window) <= 48_000 for window in windows)
     assert windows[-1][-1].request == 200
+
+
+def test_a_window_that_goes_on_with_a_request_begins_with_it():
+    said = tuple(f"{number} {'word ' * 110}" for number in range(100))
+    first, second, *_ = windows_of([turn(1, "Write the parser and its docs", said=said)])
+    assert second[0] == first[0]
+    assert second[1].request == 1
+    assert second[1] not in first
 
 
 def test_a_rule_without_a_word_of_the_session_is_known_where_there_is_room():
