@@ -19,7 +19,7 @@ from gitmem.model.command import only_reads
 from gitmem.model.concept import Concept
 from gitmem.model.exchange import listed_files
 from gitmem.model.fact import Fact, FactKind, day_of
-from gitmem.model.outcome import Outcome, verdict_of
+from gitmem.model.outcome import Outcome, told_error, verdict_of
 from gitmem.model.similarity import WEIGHED, stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
@@ -54,8 +54,7 @@ _LENGTHS = (4_000, 2_000, 1_000, 500)  # characters of a part, the fewer the lon
 _WINDOWS = 3  # up to which a session is shown with its longest parts
 _MOST_WINDOWS = 6
 _MID, _ERROR, _COMMAND, _FIX = 600, 500, 300, 600  # characters of other texts
-_MOST_FAILURES = 6  # of a request
-_MOST_RUNS, _RUN = 5, 160  # commands of a request, characters of each
+_MOST_FAILURES, _MOST_RUNS, _RUN = 6, 5, 160  # of a request: commands that failed, others, and characters of each
 _MOST_CONCEPTS = 15
 _MOST_PAIRS = 6
 _LINE_START = 40  # bytes of a known fact's name, date and kind
@@ -214,7 +213,8 @@ def _stated(words: UserWords) -> str:
 
 def _failed(turn: Turn) -> Iterator[str]:
     """Yield the last failing commands of a turn, of many each once, with the error and the changes until it worked."""
-    last = [failure for failure in turn.failures if not (failure.again and len(turn.failures) > _MOST_FAILURES)]
+    failures = [failure for failure in turn.failures if told_error(failure.error)]
+    last = [failure for failure in failures if not (failure.again and len(failures) > _MOST_FAILURES)]
     for failure in last[-_MOST_FAILURES:]:
         yield f"FAILED `{_clipped(failure.command, _COMMAND)}`: {_clipped(failure.error, _ERROR)}"
         if failure.fixed_by:

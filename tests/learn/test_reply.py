@@ -634,6 +634,7 @@ def test_of_many_failures_the_record_has_the_last_and_says_of_files_how_many_are
     failures = [
         Failure(AT, "Bash", str(number), f"make {number}", "error", again=number in {7, 8}) for number in range(9)
     ]
+    failures.append(Failure(AT, "Edit", "e", "a.c", "<tool_use_error>File has not been read yet.</tool_use_error>"))
     (window,) = windows_of([turn(1, "Build it", failures=failures, files=[f"{number}.c" for number in range(14)])])
     tools = [part.text for part in window if part.who == TOOL]
     assert [text.split("`")[1] for text in tools[:-1]] == [f"make {number}" for number in range(1, 7)]
