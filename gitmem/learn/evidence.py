@@ -58,6 +58,7 @@ _LIMITS = re.compile(r"\b(?:except|unless|if|when|but|only)\b|제외|경우|(?:[
 _PROPOSES = re.compile(
     r"^(?:I would|I'd|We could|I (?:suggest|propose))(?: (?:suggest|propose|that|we|to))* ", re.IGNORECASE
 )
+_ASKS_YOU = re.compile(r"\W*(?:can|could|would|will) you\b", re.IGNORECASE)  # begins a request of one task
 _LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
@@ -236,7 +237,7 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another order, a
     "not" left out. What it adds of words that were said elsewhere (`own`) stands before them, if it names the subject;
     beside an agent's options nothing else may be new, as it may choose one. `before` are facts that it replaces.
-    Raises RefusedError for an order that has no word that lasts, and of which the statement says a part: one task.
+    Raises RefusedError for an order of one task: it has no word that lasts, and asks politely or is said in part.
     """
     quoted = evidence.sentences
     if evidence.who == AGENT and not quoted[:1].isalpha():
@@ -248,8 +249,8 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
     if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
         return ""
-    lasts = is_whole or before or is_negated(statement) or statements_of(quoted)
-    if orders(quoted) and not lasts:
+    lasts = (is_whole or before or is_negated(statement)) and not _ASKS_YOU.match(quoted)
+    if orders(quoted) and not (lasts or statements_of(quoted)):
         raise RefusedError("one task")
     part = clauses_with(statement, quoted)
     if not is_statement(part) or (new and len(points_of(part)) < len(points_of(statement))):

@@ -231,6 +231,7 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(sai
     "said, kept",
     [
         ("Please commit the parser. Messages in English, and leave notes.txt out.", []),
+        ("Could you write the commit messages in English.", []),
         (
             "From now on please commit with messages in English, and leave notes.txt out.",
             ["From now on please commit with messages in English."],
