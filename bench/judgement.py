@@ -59,6 +59,7 @@ BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 AS_SHIPPED: Any = SimpleNamespace(config=Config(), scope_of=lambda _: "", names=lambda _: [])
 ASKED_FOR = ("decision", "preference", "rule", "issue")
 RELATIONS = ("replaces", "resolves")
+BEFORE = "(before: "  # stands in front of what a told fact took the place of
 WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)
 
 
@@ -172,7 +173,7 @@ def tell(session: Session, judged: Judged, told: Counter[str]) -> None:
         for relation in RELATIONS:
             if name := label.get(relation):
                 told[relation] += 1
-                told[f"{relation}, told"] += any(names[name].description in line for line in lines)
+                told[f"{relation}, told"] += any(names[name].description in line.partition(BEFORE)[0] for line in lines)
 
 
 def write(sessions: list[Session], folder: Path, replies: Path) -> None:
