@@ -632,9 +632,7 @@ def test_the_record_tells_what_failed_and_what_fixed_it():
 
 
 def test_of_many_failures_the_record_has_the_last_and_says_of_files_how_many_are_left_out():
-    failures = [
-        Failure(AT, "Bash", f"make {number}", "error", again=number in {7, 8}) for number in range(9)
-    ]
+    failures = [Failure(AT, "Bash", f"make {number}", "error", again=number in {7, 8}) for number in range(9)]
     failures.append(Failure(AT, "Edit", "a.c", "<tool_use_error>File has not been read yet.</tool_use_error>"))
     (window,) = windows_of([turn(1, "Build it", failures=failures, files=[f"{number}.c" for number in range(14)])])
     tools = [part.text for part in window if part.who == TOOL]
