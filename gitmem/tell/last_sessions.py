@@ -199,7 +199,7 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     is_told = any(len(words) >= SHORTEST and words in alone for words in known.told)
     if _is_only_stated(request, got - asked, exchange, known):
         return ""
-    is_empty = is_told or not (result or exchange.files or counts_alone(request))
+    is_empty = is_told or not (result or exchange.files or (counts_alone(request) and request != replied))
     if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
     said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []

@@ -66,6 +66,14 @@ def test_what_the_agent_said_of_a_request_without_words_is_no_request(summary, d
     assert halves(Exchange("x1", "2026-11-20 10:00:00", (), summary, details=details)) == shown
 
 
+def test_a_request_that_nothing_came_of_and_that_is_made_again_is_told_once(world):
+    asked = "Compare the staging mirror with the price feed of the warehouse"
+    entries = [(12, asked), (14, f"{asked} → Two rows differ."), (16, "Add both rows → Added.")]
+    lines = [f"- [2026-11-20 10:{at}:00] **Exchange** #1b4e51f0: {text} ^x{at}k2m9q0xb" for at, text in entries]
+    Path(world.store.root, "memory.md").write_text("## Recent Context\n\n" + "\n".join(lines) + "\n", "utf-8")
+    assert told(world).count(asked) == 1
+
+
 def test_the_newest_archive_is_told_the_newest_session_first_in_what_is_left(world):
     fill(world, 3)
     folder = Path(world.store.root, "summaries")
