@@ -168,9 +168,7 @@ class View:
             with contextlib.suppress(GitmemError):  # the commit before is gone: a purge rewrote it
                 newest = [record(commit) for commit in self.store.repository.since(str(before), tip)] if known else []
             in_line = newest and newest[-1].parents == (before,) and all(len(commit.parents) == 1 for commit in newest)
-            known = (
-                [*newest, *known] if in_line else [record(commit) for commit in log(self.store.repository.history, tip)]
-            )
+            known = [*newest, *known] if in_line else [*map(record, log(self.store.repository.history, tip))]
             self.kept["records"] = (tip, known)
         return known
 
