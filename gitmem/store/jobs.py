@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 _DONE_BY = {
-    Kind.REINDEX: (("reindex", "--background"), "looks up authors and meanings"),
+    Kind.REINDEX: (("reindex", "--background"), "indexes authors and meanings"),
     Kind.MAINTAIN: (("maintain", "--if-needed"), "packs"),
     Kind.SYNC: (("sync", "--background"), "syncs"),
     Kind.ASK: (("hook", "claude", "--drain"), "asks the model about sessions"),

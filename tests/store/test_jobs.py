@@ -51,7 +51,7 @@ def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, enviro
                 (Kind.MAINTAIN, two.root, 0),
             ]
             said = status("status")[1]
-            assert f"looks up authors and meanings in {one.root}" in said
+            assert f"indexes authors and meanings in {one.root}" in said
             assert "1 store waits" in said
         assert started == []
     assert started == [("-C", two.root, "reindex", "--background")]

@@ -112,8 +112,7 @@ def _used_words(more: _More) -> str:
         return "nothing was shown to an agent in the last seven days"
     shown = [f"agents were shown {count(more.told, 'text')}"] * bool(more.told)
     asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    of = f"{more.answered:,} of" if more.answered else "none of"
-    words = [f"something was found for {of} {asked}"] * bool(more.asked)
+    words = [f"of {asked} {more.answered or 'none'} got something from memory"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
 
 
