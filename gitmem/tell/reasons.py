@@ -116,7 +116,7 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     elif why.ground is Ground.PART:
         lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
     elif not why.certain:
-        lines.append("  perhaps   an edit of the session wrote this line, but so may others have: it is short, or stood in another file")
+        lines.append("  perhaps   the session wrote such a line, and so may others: it is short, or was elsewhere")
     if why.others:
         earlier = count(why.others, "earlier exchange")
         lines.append(f"  also      {earlier} wrote the same line; this is the last before the commit")

@@ -368,7 +368,7 @@ def _stores_left(app: App) -> tuple[str, ...]:
     """Return the notice that names the memories on this machine, and the commands that delete them."""
     stores = known_stores(os.path.realpath(app.home()))
     commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
-    said = f"The memories stay: {listed(stores)}. Copies on remotes stay, too. To delete the memories here, and then gitmem's list of them:"
+    said = f"The memories stay: {listed(stores)}, and their copies on remotes. To delete them here, and their list:"
     return ("\n  ".join([said, *commands]),) if stores else ()
 
 

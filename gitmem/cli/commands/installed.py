@@ -72,7 +72,7 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
         app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{said}" for obstacle in stops)))
     if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
-        lines.append(f"{title} asks you before it first searches or saves; without a terminal it may do neither. {remedy}")
+        lines.append(f"{title} asks you before it first searches or saves, and may not where it cannot ask. {remedy}")
     if is_new and (commands := _paths_of(plan, COMMANDS)):
         words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
         names = " ".join(f"{plan.host.slash}{word}" for word in words)
