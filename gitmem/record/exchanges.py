@@ -1,7 +1,7 @@
 """Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model.
 
-An exchange is its request and the beginning of the first paragraph of its answer, where there is none of what the agent
-said last, else the files that changed. Entries in archives, and entries that a user reworded, stay as they are.
+An exchange is its request and the first sentences of its answer, where there is none of what the agent said last, else
+the files that changed. Entries in archives, and entries that a user reworded, stay as they are.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
 
 
 class LoggedRequest(Value):
-    """A request of a session in the log of a day, with the first paragraph of its answer."""
+    """A request of a session in the log of a day, and how its answer begins."""
 
     id: str
     day: str
