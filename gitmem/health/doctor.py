@@ -116,11 +116,13 @@ def check_log(store: Store) -> Iterator[Finding]:
     journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     logged = [failure for failure in journal.failures() if failure.at >= since]
-    if explained := [failure for failure in logged if failure.is_explained]:
+    # A session is compared at each of its ends; the last one counts.
+    if explained := {failure.message.rpartition(": ")[0]: failure for failure in logged if failure.is_explained}:
         message = (
             f"{count(len(explained), 'session')} with messages that are not in the day's log, each with its reason."
         )
-        yield Finding("words", Level.NOTE, message, "", tuple(failure.message for failure in explained[-_SHOWN:]))
+        newest = [*explained.values()][-_SHOWN:]
+        yield Finding("words", Level.NOTE, message, "", tuple(failure.message for failure in newest))
     recent = [failure for failure in logged if not failure.is_explained]
     alike: dict[str, list[LoggedFailure]] = {}
     for failure in reversed(recent):

@@ -11,11 +11,12 @@ from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
 from gitmem.model.turns import Run, Turn
+from gitmem.model.words import refusal_in
 from gitmem.text.sentences import shorten, split
 
 ERROR_LENGTH = 200  # characters
 _READ = 8_000  # characters of an answer
-_NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
+_NOT_FAILED = ("<tool_use_error>", "[Request interrupted")
 _SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
 
 
@@ -27,7 +28,7 @@ def told_error(text: str) -> str:
     lines = [line for line in (line.strip() for line in text.split("\n")) if line]
     if lines and lines[0].casefold().startswith("exit code"):
         lines = lines[1:]
-    if lines and lines[0].startswith(_NOT_FAILED):
+    if lines and (lines[0].startswith(_NOT_FAILED) or refusal_in(lines[0], "") is not None):
         return ""
     meaningful = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
     telling = (

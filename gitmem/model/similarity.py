@@ -54,7 +54,9 @@ _CLAUSE_END = re.compile(r"(?<=[,;\uff0c])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+")
 _PART_END = re.compile(r"[,.;:!?]")
 _OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
-_NAME = re.compile(r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])")
+_NAME = re.compile(  # quoted, or an option
+    r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])|(?<!\S)(--[a-z][\w-]{0,60})"
+)
 
 
 def overlap(first: frozenset[str], second: frozenset[str]) -> float:
@@ -340,7 +342,7 @@ def error_words(message: str) -> Counter[str]:
 def error_likeness(text: str, rival: str) -> float:
     """Return how alike two messages of errors are, 0 to 1: the share of words in both; one that differs counts twice.
 
-    Messages that quote other names are different: the same sentence about another thing.
+    Messages that quote other names, or other options, are different: the same sentence about another thing.
     """
     if {*_NAME.findall(text)} != {*_NAME.findall(rival)}:
         return 0.0

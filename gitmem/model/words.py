@@ -214,8 +214,15 @@ def without_elements(text: str, names: Iterable[str]) -> str:
 # Words in the results of tools
 
 QUESTIONS = ("AskUserQuestion", "ask_user", "question", "request_user_input", "ask_followup_question")
+RULE_MET = "This call does what a rule of"  # begins gitmem's own refusal
 _DENIED = "Permission for this tool use was denied."  # by the user only where it says what they said
 _REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected", _DENIED)
+# How a host says that a hook, a setting or nobody's answer kept a call from being made.
+_BLOCKED = (
+    rf"(?:.{{0,200}}: )?{RULE_MET}|PreToolUse:\S{{1,100}} hook |Hook PreToolUse:\S{{1,100}} denied|"
+    r"Command blocked by PreToolUse hook|Tool execution blocked|"
+    r"Permission to use .{1,400} (?:has been|was) denied|Claude requested permissions? to "
+)
 _SAID = r"(?i)the user said:|user feedback:"
 _HINT = "\n\nNote: The user's next message may contain"  # of the host, to the agent
 _TALKS = r"(?s)The user (?:wants|has indicated)\b.*?\bQuestions asked\b"
@@ -308,12 +315,15 @@ def _options_of(tool_input: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     """Return the user's refusal of a call, with what they said, from its result; None if it is none.
 
-    A refusal of questions that the user wants to talk about first has the answers that they gave.
+    () is a refusal by a hook or by the host. That of questions that the user wants to talk about first has their
+    answers.
     """
     said = text.removeprefix("Error: ")
-    match = re.search(_SAID, said) if said.startswith(_REFUSED) else None
-    if not said.startswith(_REFUSED) or (said.startswith(_DENIED) and match is None):
-        return None
+    if not said.startswith(_REFUSED):
+        return () if re.match(_BLOCKED, said) else None
+    match = re.search(_SAID, said)
+    if said.startswith(_DENIED) and match is None:
+        return ()
     words = said[match.end() :].partition(_HINT)[0].strip() if match else ""
     if re.match(_TALKS, words):
         pairs = (

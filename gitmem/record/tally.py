@@ -25,7 +25,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
-NOTICE, SEEN, COURTESY = "the host's notice", "seen", "courtesy"
+NOTICE, SEEN, COURTESY = "the host's notice", "logged once and said again", "courtesy"
 BOOT = "a file that the agent loads itself"
 _DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # a log may be that of another time zone
 _COMPARED = 60  # words of a text: long ones are shortened
@@ -33,10 +33,14 @@ _WORD = re.compile(r"\w+")
 
 
 class Heard(Value):
-    """A text that a transcript has in the user's place: "" is a notice, which they did not write."""
+    """A text that a transcript has in the user's place: "" is a notice, which they did not write.
+
+    A queued one may come again as a prompt of its own.
+    """
 
     at: datetime
     text: str
+    is_queued: bool = False
 
 
 def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEvent]:
@@ -46,7 +50,8 @@ def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEven
             heard.append(Heard(event.at, ""))
         elif event.kind is HookKind.PROMPT:
             heard.append(Heard(event.at, event.text))
-        heard += [Heard(event.at, bare) for words in event.words if (bare := _bare(words))]
+        added = WordKind.ADDITION
+        heard += [Heard(event.at, bare, words.kind is added) for words in event.words if (bare := _bare(words))]
         yield event
 
 
@@ -103,6 +108,8 @@ def _head(text: str) -> str:
 
 def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequence[Turn]) -> None:
     """Write into the log that `gitmem doctor` shows how many messages of a transcript the store lacks, and why."""
+    prompts = {" ".join(words.text.split()) for words in heard if not words.is_queued}
+    heard = [words for words in heard if not (words.is_queued and " ".join(words.text.split()) in prompts)]
     missing = missing_words(store, heard, turns)
     if missing:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(missing.items()))

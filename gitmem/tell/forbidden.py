@@ -22,6 +22,7 @@ from gitmem.model.events import call_fields
 from gitmem.model.fact import Fact, day_of, parse_fact
 from gitmem.model.forbidden import ToolCall, meets
 from gitmem.model.similarity import WEIGHED, denies
+from gitmem.model.words import RULE_MET
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_object, read_text, write_json
 from gitmem.store.forbids import literals_of, write_forbids
@@ -246,7 +247,7 @@ def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
 
 def _lines(store: Store, known: Fact, literal: str) -> Iterator[str]:
     rule = parse_fact(store.read(known.path) or b"", known.path) or known
-    yield plain(f"This call does what a rule of {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
+    yield plain(f"{RULE_MET} {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
     yield plain(f"- {one_line(rule.description or rule.text, 300)} ^{rule.id}")
     if "**Why:**" in rule.text:
         reason = rule.text.partition("**Why:**")[2].strip().partition("\n\n")[0]

@@ -158,6 +158,26 @@ def test_a_summary_says_nothing_of_the_error_and_a_lead_in_goes_on_in_the_next_l
     assert "failed" not in error.message.casefold()
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: {}\n  rootdir: /a\n",
+        "usage: a.py [-h] [--on-error X]\n            [--missing]\na.py add: error: unrecognized arguments: {}\n",
+        "Usage: a [OPTIONS] SRC\nTry 'a -h' for help.\n\nError: No such option: {}\n",
+        "error: unknown option `{}'\nusage: git commit [-a | --interactive | --error]\n",
+        "a: unrecognized option '{}'\nUsage: a [OPTION]... PATTERNS\n",
+        "사용법: a.py [-h] [--on-error X]\na.py: 오류: 인식할 수 없는 인자: {}\n",
+        "오류: 알 수 없는 옵션 `{}'\n사용법: git commit [-a]\n",
+    ],
+)
+def test_the_message_of_a_usage_error_is_not_the_usage(output):
+    (first,), (other,) = read_errors(output.format("--frob")), read_errors(output.format("--nosuch"))
+    assert "--frob" in first.message
+    assert not any(word in first.message.casefold() for word in ("usage", "사용법", "on-error", "missing"))
+    assert is_again(first, read_errors(output.format("--frob"))[0])
+    assert not is_again(first, other)
+
+
 def test_only_a_count_of_failed_tests_is_no_error():
     assert read_error("Tests: 1 failed, 3 passed (4 assertions)\n") is None
     assert read_error("Failure:\nExpected: 3650\n  Actual: 4300\n") is None

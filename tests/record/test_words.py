@@ -365,6 +365,17 @@ def test_what_the_store_lacks_is_counted(world):
     assert len(FailureLog(world.store.private).failures()) == 1, "all that was said is there"
 
 
+def test_nothing_lacks_of_a_prompt_that_was_queued_first(world, tmp_path):
+    talk = Talk(tmp_path, ids=True)
+    at = {"timestamp": "2026-11-20T10:00:30.000Z", "sessionId": talk.session}
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": "Write the index.", **at}
+    talk.rows.append(json.dumps(queued))
+    talk.turn("Write the index.")
+    replay(world.store, str(talk.written(len(talk.rows))))
+    assert said_of(world) == ["Write the index."]
+    assert [*FailureLog(world.store.private).failures()] == []
+
+
 def test_what_is_private_is_not_missing(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     heard = [Heard(at, text) for text in ("<private>My badge is 4711.</private>", "ok <private>4711 it is</private>")]
@@ -483,7 +494,7 @@ def test_refusals_of_each_form_have_the_users_words_alone(text, said):
 
 
 def test_a_call_that_was_denied_without_a_word_is_no_refusal_of_the_user():
-    assert refusal_in("Permission for this tool use was denied. Try a different approach.", "Bash x") is None
+    assert refusal_in("Permission for this tool use was denied. Try a different approach.", "Bash x") == ()
 
 
 def test_what_a_user_says_of_a_plan_is_kept_where_the_host_hands_it_over():
