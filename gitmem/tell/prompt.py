@@ -269,12 +269,6 @@ def plain_query(text: str) -> str:
     return _MINUS.sub("", _FILTER.sub(r"\1 ", text[:_MAX_READ].replace('"', " ")))
 
 
-def _has_others(store: Store, path: str) -> bool:
-    from gitmem.tell.known_errors import has_others  # 6 ms, and few prompts are shown an error
-
-    return has_others(store, path)
-
-
 def _handle(hit: Hit) -> str:
     return handles([hit])[0]
 
@@ -295,10 +289,12 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
             return
         text = excerpt_of(hit, needles, room)
         if text:
-            said = text
-            if hit.author or (hit.path.startswith(f"{BUGS}/") and _has_others(store, hit.path)):
-                said = without_risk(text, _handle(hit))
-            piece = piece_of(hit, said)
+            is_others = bool(hit.author)
+            if hit.path.startswith(f"{BUGS}/"):
+                from gitmem.tell.known_errors import has_others  # 6 ms, and few prompts are shown an error
+
+                is_others = is_others or has_others(store, hit.path)
+            piece = piece_of(hit, without_risk(text, _handle(hit)) if is_others else text)
             left -= estimate_tokens(piece) + 1
             told += f"{text}\n"
             yield hit, piece
