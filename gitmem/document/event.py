@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitmem.document.document import as_texts
 from gitmem.document.entry import MemoryType, clean_tag
 from gitmem.document.ids import is_id
 from gitmem.platform.machine import datetime
@@ -14,7 +15,10 @@ _KIND = "save"
 
 
 class Save(Value):
-    """A text to save. `at` is when it was said, `host` the agent or the command it came through."""
+    """A text to save. `at` is when it was said, `host` the agent or the command it came through.
+
+    `forbids` are the literals of the rule that it becomes.
+    """
 
     id: str
     at: datetime
@@ -23,10 +27,12 @@ class Save(Value):
     tags: tuple[str, ...] = ()
     session: str = ""
     host: str = ""
+    forbids: tuple[str, ...] = ()
 
     def to_event(self) -> dict[str, object]:
         """Return the save as a spool event."""
         plain = {"at": self.at.isoformat(), "type": self.type.value, "tags": list(self.tags)}
+        plain |= {"forbids": list(self.forbids)}
         return {"v": EVENT_VERSION, "kind": _KIND, **self._asdict(), **plain}
 
 
@@ -55,4 +61,5 @@ def parse_event(content: Mapping[str, object]) -> Save:
         tags=tuple(clean_tag(str(tag)) for tag in tags),
         session=str(content.get("session") or ""),
         host=str(content.get("host") or ""),
+        forbids=as_texts(content.get("forbids")),
     )

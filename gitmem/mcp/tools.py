@@ -254,7 +254,7 @@ def memory_update(
 
     One commit, which gitmem undo takes back; later sessions are shown what holds then.
     """
-    fact = find_fact(call.store, id)
+    fact = find_fact(call.store, id, FactKind.ISSUE if act == "resolve" else None)
     if act in ("edit", "supersede") and not text.strip():
         raise RefusedError("text is empty.", "It is the new wording, or the id of the fact that holds instead.")
     if act == "resolve" and fact.kind != FactKind.ISSUE:

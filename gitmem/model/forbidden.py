@@ -23,6 +23,10 @@ _NO_COMMAND = re.compile(r"[(){}\[\]=;\"'<>]|^\W|^\w*[A-Z]")  # a program's name
 _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}|[A-Z]\w*file")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
+_VERSION = "0123456789.-"  # may end the name of a program: `pip3`, `gcc-12`, `python3.12`
+_PATTERN = re.compile(  # `psql.*prod`, `\bpsql`, `^git`; no `.env.*`, no `C:\src`
+    r"(?:^|\w)\.[*+]\??\w|^\^\w|\w\$$|\[\^|\(\?[:=!]|(?<![\w.:\\])\\[bBdDsSwW]|\\[bBdDsSwW](?=[+*{\s]|$)"
+)
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 # Behind which a string is run: a call of the libraries of languages, or an option of a shell.
 _RUNNERS = re.compile(
@@ -76,13 +80,18 @@ def acts_on(literal: str) -> str:
     return " or ".join(act for act, is_looked_at in acts if is_looked_at)
 
 
-def meets(literal: str, call: ToolCall) -> bool:
-    """Return whether a tool call does what a literal forbids."""
+def looks_like_pattern(literal: str) -> bool:
+    """Return whether a literal has signs of a regular expression, which stand for themselves in it."""
+    return _PATTERN.search(literal) is not None
+
+
+def meets(literal: str, call: ToolCall, rule: str = "") -> bool:
+    """Return whether a tool call does what a literal of a rule forbids: `pip` is also `pip3`, which no rule names."""
     kinds, body = _parts(literal)
     line = _commands(call.command)
     paths = (*call.paths, *(path for command in line for path in command.writes()))
     return (
-        (COMMAND in kinds and _pipes(body, line))
+        (COMMAND in kinds and _pipes(body, line, rule))
         or (PATH in kinds and any(_names(body, path) for path in paths))
         or (TEXT in kinds and any(_writes(body, written, kinds) for written in (call, *_written(line, kinds))))
     )
@@ -122,11 +131,11 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     return frozenset(kinds or {COMMAND, TEXT} | ({PATH} if text[:1].isupper() else set())), text  # such as LICENSE
 
 
-def _pipes(literal: str, line: Sequence[ShellCommand]) -> bool:
+def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
     """Return whether commands are those of a literal; of one with `|` the first is piped into the next."""
     first, *rest = (part.split() for part in literal.split("|"))
     for place, command in enumerate(line):
-        if not first or _runs(first, command.words):
+        if not first or _runs(first, command.words, rule):
             wanted = iter(rest)
             awaited = next(wanted, None)
             for later in takewhile(lambda command: command.is_piped, line[place + 1 :]):
@@ -136,12 +145,14 @@ def _pipes(literal: str, line: Sequence[ShellCommand]) -> bool:
     return False
 
 
-def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
+def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
     """Return whether a command's words are those of a literal, in order; options in between do not matter.
 
     A word that follows an option may be its value.
     """
-    if not literal or not (_fits(literal[0], words[0].rpartition("/")[2]) or _fits(literal[0], words[0])):
+    name = words[0].rpartition("/")[2]
+    names = (words[0], name, *(() if name in rule else (name.rstrip(_VERSION),)))
+    if not literal or not any(_fits(literal[0], known) for known in names):
         return False
     arguments = words[1:]
     options = [word for word in literal[1:] if word.startswith("-")]

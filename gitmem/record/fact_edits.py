@@ -45,23 +45,24 @@ class MovedOnError(GitmemError):
     """A fact has changed since the user who edits it saw it."""
 
 
-def find_fact(store: Store, text: str) -> Fact:
-    """Return the fact of an id, its prefix or file name, else the only one that says a text; raises NotFoundError."""
+def find_fact(store: Store, text: str, kind: FactKind | None = None) -> Fact:
+    """Return the fact of an id, its prefix or file name, else the only one (of a kind) that says a text, or raise."""
     bare = text.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
     by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
     if not by_name and (" " in text.strip() or not text.isascii()):
-        return _saying(store, text)
+        return _saying(store, text, kind)
     return by_name[find_named(bare, ((name, name) for name in by_name), "fact", "'gitmem facts list' lists them.")]
 
 
-def _saying(store: Store, text: str) -> Fact:
+def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
     """Return the only fact in force with the words of a text, or that has them among others."""
     words = " ".join(text.split()).strip(" .").casefold()
     exact = [fact for fact in known_facts(store) if has_same_words(fact.description, text)]
     current = [fact for fact in known_facts(store) if fact.binds]
     saying = [fact for fact in exact if fact.binds]
     saying = saying or [fact for fact in current if words and words in fact.description.casefold()]
+    saying = [fact for fact in saying if fact.kind == kind] or saying
     if len(saying) == 1:
         return saying[0]
     if exact and not saying:

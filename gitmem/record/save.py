@@ -85,14 +85,21 @@ _LABELS = {
 
 
 def save_text(
-    store: Store, text: str, kind: MemoryType, tags: tuple[str, ...] = (), *, session: str = "", host: str
+    store: Store,
+    text: str,
+    kind: MemoryType,
+    tags: tuple[str, ...] = (),
+    *,
+    session: str = "",
+    host: str,
+    forbids: tuple[str, ...] = (),
 ) -> Saved:
     """Save what is said now, under an id of its own, unless a fact in force says it already. Raises as `save`."""
     if "\0" in text:
         raise RefusedError("The text has a NUL character, as pictures and programs have.", "Save words about it.")
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host))
+    event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host, forbids))
     if kind.lasts:
         from gitmem.record.fact_book import known_as
 

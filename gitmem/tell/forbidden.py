@@ -148,7 +148,7 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
     met = [
-        (rule, next((literal for literal in literals_of(rule) if meets(literal, call)), ""))
+        (rule, next((literal for literal in literals_of(rule) if meets(literal, call, rule.text)), ""))
         for rule in forbidding(store)
     ]
     met = [(rule, literal) for rule, literal in met if literal]

@@ -126,15 +126,19 @@ def test_a_replayed_session_and_a_live_one_teach_the_same(world, recorder, bare_
     assert held(world) == facts
 
 
-def test_what_was_saved_becomes_a_fact_and_what_had_a_secret_does_not(world):
+def test_what_was_saved_becomes_a_fact_and_of_what_had_a_secret_what_a_label_says_lasts(world):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     world.save("Use uv, not pnpm.", MemoryType.DECISION)
     world.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
     world.save("A note is none.")
-    learned(world, f"Always send the token {token} with a request. Always retry twice.")
+    prompt = f"Always send the token {token} with a request. Always retry twice."
+    learned(world, f"{prompt}\nRemember: the token for staging is {token}.\n기억해: 스테이징 토큰은 {token} 이다.")
     facts = {fact.description: fact for fact in known_facts(world.store)}
-    assert {fact.kind for fact in facts.values()} == {"decision", "issue", "rule"}
-    assert not any("REDACTED" in text for text in facts)
+    assert {fact.kind for fact in facts.values()} == {"decision", "issue", "rule", "core-logic"}
+    assert {text for text in facts if "REDACTED" in text} == {
+        "The token for staging is [REDACTED:github-token].",
+        "스테이징 토큰은 [REDACTED:github-token] 이다.",
+    }
     assert token not in "".join(path.read_text() for path in Path(world.store.root, "facts").rglob("*.md"))
     assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다"].status) == (0.9, "open")
     assert learned(world) is None

@@ -164,7 +164,8 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
         "그는, 결정: 캐시는 끈다",
         "In the wiki, decision: use another port",
         "He said, decision: use another port",
-        "기억해: 암호는 [REDACTED:password] 이고 주소는 그대로다",
+        "기억해: [REDACTED:password]",
+        "항상 암호는 [REDACTED:password]로 써줘",
         # One task, which begins now or of which "always" tells something.
         "이제부터 알림 화면을 만들자",
         "지금부터는 파서를 나눠줘",

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.model.forbidden import ToolCall, meets, needles, usable
+from gitmem.model.forbidden import ToolCall, looks_like_pattern, meets, needles, usable
 from gitmem.model.shell import commands
 
 RUNS = [
@@ -18,6 +18,10 @@ RUNS = [
     ("pip install", "x=$(pip install y)"),
     ("pip install", "PIP_NO_INPUT=1 pip install y > log.txt"),
     ("pip*", "pip3 freeze"),
+    ("pip install", "pip3 install requests"),
+    ("pip install", "/usr/bin/pip3.12 install requests"),
+    ("python setup.py", "python3.12 setup.py sdist"),
+    ("gcc", "gcc-12 -c a.c"),
     ("git push --force", "git push origin main --force"),
     ("git push --force", "git -C sub push --force"),
     ("rm -rf", "rm -fr build"),
@@ -107,6 +111,26 @@ ALLOWED = [
 @pytest.mark.parametrize("literal, command", RUNS)
 def test_a_forbidden_command_is_met_however_it_is_run(literal, command):
     assert meets(literal, ToolCall(command=command))
+
+
+@pytest.mark.parametrize(
+    "literal", ["psql.*prod", r"\bpsql", r"psql\s+prod", "^git push", "push$", "(?:a|b) c", ".*prod"]
+)
+def test_signs_of_a_regular_expression(literal):
+    assert looks_like_pattern(literal)
+
+
+@pytest.mark.parametrize(
+    "literal", [".env.*", "src/*.py", r"C:\src\build", "a.b(", "$HOME", "pip*", "rm -rf *", "x[0]"]
+)
+def test_no_signs_of_a_regular_expression(literal):
+    assert not looks_like_pattern(literal)
+
+
+def test_a_version_that_the_rule_names_is_another_program():
+    call = ToolCall("python3 setup.py")
+    assert meets("python", call, "Never run Python scripts.")
+    assert not meets("python", call, "Use python3, never python.")
 
 
 @pytest.mark.parametrize("literal, command", ALLOWED)

@@ -14,7 +14,7 @@ from gitmem.errors import RefusedError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
-from gitmem.model.forbidden import acts_on
+from gitmem.model.forbidden import acts_on, looks_like_pattern
 from gitmem.model.lines import Marks
 from gitmem.platform.barred import barred
 from gitmem.purge.unfinished import finish_purge
@@ -105,17 +105,20 @@ def _add(store: Store, args: Args, app: App) -> None:
         remedy = f"To save it: gitmem save -t {kind} {shlex.quote(text)}"
         raise UsageError(f"A text of the type {kind} is no fact.", remedy)
     store = finish_purge(store_for_session(store, app.session()))
-    saved = save_text(store, text, kind, tags, host="cli")
+    forbids = tuple(dict.fromkeys(args.forbids))
+    saved = save_text(store, text, kind, tags, host="cli", forbids=forbids)
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
     told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
     if saved.known and (tags or args.kind not in {"", fact.kind}):
         told += f"\n  Its kind and tags stay as they are: {fact.kind}."
-    if args.forbids:
-        commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *args.forbids))), fact.enforce)
-        fact = find_fact(store, fact.id)
+    if forbids:
+        if not {*forbids} <= {*fact.forbids}:  # it was known already
+            commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *forbids))), fact.enforce)
+            fact = find_fact(store, fact.id)
         confirm_rule(store, fact)
         told += f"\n  An agent is warned when it {_acts(fact)}"
+        _warn_of_patterns(app, forbids)
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
     app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)
@@ -140,6 +143,12 @@ def _acts(fact: Fact) -> str:
     return "; ".join(f"{act}: {', '.join(literals)}" for act, literals in acts.items())
 
 
+def _warn_of_patterns(app: App, literals: Sequence[str]) -> None:
+    patterns = ", ".join(f"`{literal}`" for literal in literals if looks_like_pattern(literal))
+    how = "Write the words of a command in their order, as in 'psql *prod*': * stands for anything in one word."
+    app.notices((f"{patterns}: a literal is meant, no regular expression. {how}",) if patterns else ())
+
+
 def _forbid(store: Store, args: Args, app: App) -> None:
     """Set what a fact forbids, and what the agent is to do then; the user who says so confirms the rule, too."""
     known = find_fact(store, args.fact)
@@ -149,8 +158,9 @@ def _forbid(store: Store, args: Args, app: App) -> None:
     commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
     fact = find_fact(store, known.id)
     confirm_rule(store, fact)
-    told = _literals(fact)
-    text = f"{fact.id} forbids {told} now." if told else f"{fact.id} forbids nothing now."
+    told = f"{_literals(fact)} now" if fact.forbids else "nothing now"
+    text = f"{fact.id} forbids {told}: {fact.description}"
+    _warn_of_patterns(app, args.literal)
     app.answer({**fact_value(fact), "commits": commits}, plain(text) + app.undo_hint(commits))
 
 
@@ -197,7 +207,7 @@ def _table(facts: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
 
 def run_resolve(args: Args, app: App) -> None:
     store = app.settled()
-    fact = find_fact(store, args.issue)
+    fact = find_fact(store, args.issue, FactKind.ISSUE)
     if fact.kind != FactKind.ISSUE:
         raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", f"'gitmem facts retire {fact.id}' ends it.")
     with app.waiting():
