@@ -14,6 +14,7 @@ from gitmem.model.fact import PATH, is_fact_path, parse_fact
 from gitmem.model.pattern import parse_pattern, render_pattern, unseen
 from gitmem.values import Value
 
+_DERIVED = ("concepts/", "episodes/", "lines/", "patterns/", "sessions/")
 _BLANK = " \t\r\n"
 _BLANK_LINE = re.compile(r"[ \t]*\r?\n")
 
@@ -55,12 +56,19 @@ def rotated(changes: Collection[FileChange]) -> str | None:
     return next((archive.path for archive in archives if archive.after == memory.before), None)
 
 
-def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def is_derived(path: str) -> bool:
+    """Return whether gitmem makes a file out of sessions and makes it anew, so that it is nobody's word."""
+    return path.startswith(_DERIVED)
+
+
+def plan_undo(
+    changes: Sequence[FileChange], current: Mapping[str, bytes | None], staying: list[str] | None = None
+) -> dict[str, bytes | None]:
     """Return the files in `current` as they are after a commit is undone.
 
     `current` holds `memory.md`, every file of `changes`, and every other file to which the commit's entries have moved,
-    as by a rotation. To undo a rotation, it holds the archive as it last was, and its summary. Raises UndoConflictError
-    if lines the commit changed have changed since.
+    as by a rotation. To undo a rotation, it holds the archive as it last was, and its summary. A file whose lines have
+    changed since the commit is added to `staying`, and keeps them; without a list UndoConflictError is raised.
     """
     new = introduced(changes)
     lost = ids_in(change.after for change in changes) - ids_in(current.values())
@@ -70,10 +78,17 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
         if archive and change.path in (archive, MEMORY):
             continue
         path = _place(change, current)
-        content = _undone(change, result[path])
+        try:
+            content = _undone(change, result[path])
+        except UndoConflictError:
+            if staying is None:
+                raise
+            staying.append(path)
+            continue
         if content is not None and change.after is None:  # a removed file comes back, without entries removed since
             content = without_entries(content, lost)
         result[path] = content
+    new -= {match["id"] for path in staying or () if (match := PATH.fullmatch(path))}
     if archive:
         result[archive] = result[summary_path(archive)] = None
         result[MEMORY] = _unrotated(changes, current, archive)

@@ -4,7 +4,8 @@ History is not rewritten, so an undo can be undone and needs no confirmation. A 
 
 An undo is a three-way merge: the commit is the base, its parent and the present state are the sides. So entries are
 found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
-undo guesses nothing: `UndoConflictError` names the file.
+undo guesses nothing: `UndoConflictError` names the file. What gitmem derives keeps the lines that changed since, and so
+does, where a whole session is undone, what the user said or wrote; a notice names that.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gitmem.history.plan_undo import (
     UndoConflictError,
     ids_in,
     introduced,
+    is_derived,
     plan_undo,
     rotated,
     without_entries,
@@ -199,6 +201,7 @@ class _UndoPlanner:
         since = f"{chosen[0].commit}..{self._tip}" if len(chosen) == 1 else self._tip
         self._undone = undone_commits(self._git, since)
         self._changes = _changes(self._git, [item.commit for item in chosen])
+        self._staying: dict[str, CommitRecord] = {}  # files with lines that the user, or a later session, changed since
 
     def plan(self, session: str | None) -> Undone:
         """Add the commit to the transaction, if one is needed, and return the result."""
@@ -213,9 +216,13 @@ class _UndoPlanner:
         if self._transaction.commit(message, planned):
             files = tuple(self._transaction.drafts[-1].changes)
         else:
+            for path, item in self._staying.items():
+                raise self._conflict(item, path)
             todo = []
         already = tuple((item, self._undone.get(item.commit)) for item in self._chosen if item not in todo)
-        return Undone(None, tuple(todo), already, files, self._outgrown(files, planned))
+        lines = "stays: its lines of this session"
+        stays = (f"{path} {self._since(item, path, lines)}." for path, item in self._staying.items())
+        return Undone(None, tuple(todo), already, files, (*stays, *self._outgrown(files, planned)))
 
     def _planned(self, todo: Sequence[CommitRecord], holders: Collection[str]) -> dict[str, bytes | None]:
         """Return the new content of each affected file."""
@@ -227,11 +234,18 @@ class _UndoPlanner:
             # Retention may have deleted it.
             files[path] = files[path] or last_version(self._store.repository, path, self._tip)
         for item in todo:
+            changes, staying = self._changes[item.commit], list[str]()
             try:
-                files |= plan_undo(self._changes[item.commit], files)
-            except UndoConflictError as error:
+                planned = plan_undo(changes, files, staying)
+            except UndoConflictError as error:  # of a rotation
                 raise self._conflict(item, error.path) from None
-        return files | self._derived({key for item in todo for key in introduced(self._changes[item.commit])}, files)
+            said = [path for path in staying if not is_derived(path)]
+            if len(todo) == 1 and (said or len(staying) == len(changes)):
+                raise self._conflict(item, (said or staying)[0])
+            self._staying.update((path, item) for path in said)
+            files |= planned
+        derived = self._derived({key for item in todo for key in introduced(self._changes[item.commit])}, files)
+        return files | {path: data for path, data in derived.items() if path not in self._staying}
 
     def _derived(self, gone: Collection[str], files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
         """Return the changes that take what was made of exchanges alone out of the store, with all that names it."""
@@ -273,12 +287,17 @@ class _UndoPlanner:
                 )
 
     def _conflict(self, item: CommitRecord, path: str) -> GitmemError:
-        later = log(self._git, f"{item.commit}..{self._tip}", paths=[path], limit=_LISTED)
-        by = ", ".join(_name(record(commit)) for commit in later) or "an uncommitted edit by hand"
         return GitmemError(
-            f"{_name(item)} cannot be undone: the lines it changed in {path} were changed since, by {by}.",
+            self._since(item, path, f"{_name(item)} cannot be undone: the lines it changed in {path}") + ".",
             "Nothing was done. Undo the later ones first, or change the file by hand.",
         )
+
+    def _since(self, item: CommitRecord, path: str, lines: str) -> str:
+        """Return a sentence that ends in what changed lines of a commit since."""
+        later = map(record, log(self._git, f"{item.commit}..{self._tip}", paths=[path]))
+        others = [commit for commit in later if commit not in self._chosen][:_LISTED]
+        by = ", ".join(map(_name, others)) or "an uncommitted edit by hand"
+        return f"{lines} were changed since, by {by}"
 
     def _outgrown(self, files: Iterable[str], planned: Mapping[str, bytes | None]) -> tuple[str, ...]:
         config = self._store.config.rotation
