@@ -45,12 +45,12 @@ def _run(argv: Sequence[str], app: App) -> int:
         if "_ARGCOMPLETE" in app.environ:
             _complete(app)
         try:
+            if not argv:
+                return _stand(app)
             args = parse(unfolded(argv) or ["--help"])
             return int(runner(args.command)(args, app._replace(pages=not args.no_pager, args=args)) or ExitCode.OK)
         except HelpAskedError as asked:
             app._replace(pages="--no-pager" not in argv).write(str(asked))
-            if not argv and (step := _next_step(app)):
-                app.say(f"\n{step}")
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -61,12 +61,24 @@ def _run(argv: Sequence[str], app: App) -> int:
     return ExitCode.OK
 
 
+def _stand(app: App) -> int:
+    """Print where the memory of the current folder stands, the next step, and the commands that a user needs."""
+    from gitmem.cli.parser import common_commands
+
+    step = _next_step(app)
+    app.write(common_commands(f"{step}\n\n" if step else ""))
+    return ExitCode.OK
+
+
 def _next_step(app: App) -> str:
-    """Return the one step that a user should take next in the current folder; "" where gitmem has nothing to do."""
+    """Return where recording in the current folder stands, and the one step that a user should take next, or ""."""
+    from gitmem.cli.commands.review import waiting
     from gitmem.hosts.script import project_top, recorded_agents
     from gitmem.store.heard import heard_since_install
+    from gitmem.store.layers import paused_words
     from gitmem.store.locate import find_project, find_store
     from gitmem.store.store import Store
+    from gitmem.text.sentences import count
 
     try:
         root = find_store(app.cwd, app.home())
@@ -78,13 +90,19 @@ def _next_step(app: App) -> str:
             return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
         heard = partial(heard_since_install, store.private, app.home())
         agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, heard)
+        paused, waits = paused_words(store), len(waiting(store))
     except GitmemError as error:
         return error.sentences
-    if off:
-        return f"Next: {off[0]}"
-    if not agents:
-        return "Next: run 'gitmem install' to start recording."
-    return "Sessions are recorded: 'gitmem status' says what, 'gitmem search WORDS' finds what was said."
+    stand = "Sessions are recorded: 'gitmem status' says what, 'gitmem search WORDS' finds what was said."
+    if paused:
+        stand = f"Recording is {paused}."
+    elif off or not agents:
+        stand = f"Next: {off[0]}" if off else "Next: run 'gitmem install' to start recording."
+    return (
+        f"{stand}\n{count(waits, 'decision')} of yours: 'gitmem review' shows what is to be decided."
+        if waits
+        else stand
+    )
 
 
 def _complete(app: App) -> None:

@@ -11,6 +11,7 @@ from gitmem import __version__
 from gitmem.cli.arguments import Args
 from gitmem.cli.table import (
     COMMANDS,
+    COMMON,
     GROUPS,
     PARTS,
     PLUMBING,
@@ -234,6 +235,13 @@ def listed(groups: Mapping[str, Mapping[str, str]]) -> str:
         "\n".join([title, *(f"  {name:<{width}}{line}" for name, line in group.items())])
         for title, group in groups.items()
     )
+
+
+def common_commands(stand: str) -> str:
+    """Return what `gitmem` alone prints: where the memory stands, and the commands that a user needs."""
+    listed_below = listed({"commands": lines_of(COMMON)})
+    more = "'gitmem help COMMAND' explains one, 'gitmem --help' has more, 'gitmem help --all' all."
+    return f"{_ABOUT}\n\n{stand}{listed_below}\n\n{more}"
 
 
 def listed_commands(groups: Mapping[str, Iterable[str]]) -> str:

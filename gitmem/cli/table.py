@@ -22,6 +22,10 @@ GROUPS = {
     "look into history": ("why", "log", "undo", "web", "sync"),
     "keep house": ("status", "doctor", "config", "forget", "upkeep"),
 }
+COMMON = (  # printed by `gitmem` alone
+    *("status", "search", "show", "save", "facts", "review", "why", "undo", "pause"),
+    *("sync", "remote", "web", "doctor"),
+)
 # The others, each under the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
 # replay`. Those under "more" are parts of none.
 PARTS = {

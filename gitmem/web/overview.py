@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -306,4 +307,8 @@ def _machines(view: View) -> list[dict[str, Any]]:
             name = record.machine or record.author
             machine = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
             machine["commits"] += 1
+    for name in [*last]:  # before a machine has a store, its name has no digits
+        named = [other for other in last if re.fullmatch(rf"{re.escape(name)}-[0-9a-f]{{6}}", other)]
+        if len(named) == 1:
+            last[named[0]]["commits"] += last.pop(name)["commits"]
     return list(last.values())

@@ -80,6 +80,19 @@ def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the
     assert [code for code in ExitCode if f"\n  {code:<13}{code.meaning}\n" not in said] == []
 
 
+def test_gitmem_alone_says_on_one_screen_where_the_memory_stands_and_what_is_next(gitmem):
+    gitmem("init")
+    _, out, _ = gitmem()
+    assert "Next: run 'gitmem install'" in out
+    assert [name for name in ("pause", "remote", "undo") if f"\n  {name} " not in out] == []
+    gitmem("facts", "add", "Use Redis for sessions")
+    gitmem("facts", "add", "Use no Redis for sessions")
+    gitmem("pause")
+    _, out, _ = gitmem()
+    assert "Recording is paused; 'gitmem resume' records again.\n1 decision of yours: 'gitmem review'" in out
+    assert out.count("\n") <= 25
+
+
 def test_exit_codes_are_one_table():
     codes = {int(code): code.meaning for code in ExitCode}
     listed = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8").partition("\n## Exit codes\n")[2]
@@ -309,11 +322,11 @@ def test_commits_name_the_machine_by_its_own_name(gitmem, tmp_path, bare_git):
 
 def test_a_bare_command_says_the_one_next_step(tmp_path, home, bare_git):
     run = Runner(tmp_path, {**os.environ, "HOME": str(home)})
-    assert "Next:" not in run()[2], "there is no project here"
+    assert "Next:" not in run()[1], "there is no project here"
     bare_git(tmp_path, "init", "-q")
-    assert "'gitmem init' makes a memory for this project" in run()[2]
+    assert "'gitmem init' makes a memory for this project" in run()[1]
     run("init")
-    assert "'gitmem install'" in run()[2]
+    assert "'gitmem install'" in run()[1]
     run("install", "claude", "--yes")
-    assert "'gitmem install'" not in run()[2]
-    assert "begin\n  init" in run()[1]
+    assert "'gitmem install'" not in run()[1]
+    assert "begin\n  init" in run("--help")[1]
