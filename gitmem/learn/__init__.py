@@ -1,1 +1,1 @@
-"""What is learned of sessions: by a question to a model, or by words; each claim with its words."""
+"""Learn from finished sessions, by asking a model or by cue phrases; each claim with its quotation."""

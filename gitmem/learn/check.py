@@ -1,13 +1,12 @@
-"""Check a model's answer about a session, claim by claim: what it says must stand in the record. Pure.
+"""Check a model's answer about a session, claim by claim, against the record. Pure.
 
-An attacker writes what the agent reads: a file, a web page, the output of a command. So rules, preferences and
-decisions rest on words of the user or of the agent, not of tools, and what a tool's output said before the agent did
-is none unless the user said it too.
+An attacker may write what the agent reads: a file, a web page, the output of a command. So a rule, preference or
+decision must quote the user or the agent, not a tool. Words of the agent that repeat an earlier tool output do not
+count, unless the user said them too.
 
-A rule, preference or decision that says hardly more than its quotation is kept in the words quoted, so that no claim
-says their contrary. A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict.
-Where a known fact is said to be replaced and the statement of what is in force now fails a check, the words that were
-quoted stand in its place.
+A rule, preference or decision that adds little to its quotation is kept in the quoted words, so that no claim can
+contradict them. If the relation to a known fact fails a check, the claim is kept as new and the pair waits for a
+verdict. If the new statement of a replaced fact fails a check, the quoted words are used instead.
 """
 
 from __future__ import annotations
@@ -63,23 +62,23 @@ _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _LEFT, _TOPIC, _UNTIL, _LITERAL = 400, 160, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
-_NAME = re.compile(r"\W*([FSWC]\d+)\b")  # of a known fact, a claim of an earlier window, a pair or a topic
+_NAME = re.compile(r"\W*([FSWC]\d+)\b")  # names a fact, an earlier window's claim, a pair or a topic
 
 
 class _Ended(Value):
-    """An item of `ended`: the names that exist, why, and what is in force now; `given` has its quotation."""
+    """An item of `ended`: its known names, why they ended, what is in force now; `raw` is the item as answered."""
 
     known: tuple[str, ...]
     why: Why
     now: str
-    given: Mapping[str, object]
+    raw: Mapping[str, object]
 
 
 class Reader:
     """Reads answers about one window of a session.
 
-    `heard` is what the agent and its tools said in the whole session; None where nobody knows what the tools said, so
-    that words of the agent make no rule, decision or preference.
+    `heard` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
+    words of the agent make no rule, decision or preference.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class Reader:
         self._allow = allow
 
     def read(self, answer: Mapping[str, object]) -> Judged:
-        """Return what passes of an answer that fits the schema."""
+        """Return the parts of a schema-conforming answer that pass the checks."""
         refused: Counter[str] = Counter()
         listed: Any = answer.get("facts") or ()
         ended = [*self._passing(answer, "ended", lambda item: self._ended(item, listed), refused)]
@@ -124,7 +123,7 @@ class Reader:
     def _passing(
         self, answer: Mapping[str, object], name: str, read: Callable[[Any], T], refused: Counter[str]
     ) -> Iterator[T]:
-        """Yield what passes of the items with a name, and count the others by reason."""
+        """Yield the items of a list of the answer that pass, and count the refused ones by reason."""
         items = answer.get(name)
         listed = items if isinstance(items, list) else []
         refused["too many"] += max(len(listed) - _MOST[name], 0)
@@ -135,9 +134,9 @@ class Reader:
                 refused[str(why)] += 1
 
     def _ended(self, item: Mapping[str, object], facts: Iterable[Mapping[str, object]]) -> _Ended:
-        """Return an item of `ended` as far as it can be checked by itself.
+        """Return an item of `ended`, checked by itself.
 
-        What was dropped by the words on which a fact of the answer rests gave way to it.
+        A fact dropped by the same quotation that supports a fact of the answer was replaced by that fact.
         """
         known = tuple(name for name in _names(item["known"])[:_MOST_NAMES] if name in self._known)
         if not known:
@@ -154,15 +153,15 @@ class Reader:
         return any(words_of(self._known[name]) & words_of(statement) for name in names)
 
     def _fact(self, item: Mapping[str, object], ended: Iterable[_Ended] = ()) -> tuple[str, Claim]:
-        """Return the model's statement and the claim that it makes."""
+        """Return the model's statement and the claim made of it."""
         kind = str(item["kind"])
         if item["lasts"] != LASTS:
             raise RefusedError("one task")
-        stated, reason = self._statement(item["statement"]), self._text(item["reason"], LONGEST)
-        replaced = [name for ending in ended if _is_meant(ending.now, stated) for name in ending.known]
-        statement, evidence = self._claimed(kind, stated, replaced, item)
+        worded, reason = self._statement(item["statement"]), self._text(item["reason"], LONGEST)
+        replaced = [name for ending in ended if _is_same_claim(ending.now, worded) for name in ending.known]
+        statement, evidence = self._claimed(kind, worded, replaced, item)
         known = tuple(name for name in _names(item["known"]) if name in self._known and name not in replaced)
-        return stated, Claim(
+        return worded, Claim(
             KINDS[kind],
             statement,
             reason,
@@ -176,7 +175,7 @@ class Reader:
     def _claimed(
         self, kind: str, statement: str, replaced: Iterable[str], item: Mapping[str, object]
     ) -> tuple[str, Evidence]:
-        """Return what a statement claims, in the user's own words if those say it, and the evidence.
+        """Return the text of a claim, in the user's words where they say as much, and its evidence.
 
         Raises RefusedError if it fails a check.
         """
@@ -189,19 +188,19 @@ class Reader:
         if is_acted_on and evidence.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
         if before and evidence.who == USER and said_points(statement) <= said_points(before):
-            raise RefusedError("nothing new")  # it denies a fact, or says it again
+            raise RefusedError("nothing new")  # it only denies or repeats a known fact
         quoted = as_quoted(statement, evidence, before, self._record.own) if is_acted_on else ""
         if quoted and (text := self._text(quoted, LONGEST)):
             return text, evidence
-        numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(evidence.sentences)
+        numbers, quoted_numbers = numbers_of(statement) - numbers_of(before), numbers_of(evidence.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
-        differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
+        differ = is_acted_on and quoted_numbers and numbers and numbers.isdisjoint(quoted_numbers)
         if differ or any(number not in anywhere for number in numbers - numbers_of(anywhere) - {"1"}):
             raise RefusedError("number")
         return statement, evidence
 
     def _says_again(self, name: str, statement: str) -> bool:
-        """Return whether a known fact says what a statement says, as far as words show it."""
+        """Return whether a known fact says the same as a statement, judged by words, numbers and negation."""
         known = self._known[name]
         is_alike = may_concern(known, statement) and numbers_of(known) == numbers_of(statement)
         return is_alike and is_negated(known) == is_negated(statement)
@@ -214,40 +213,40 @@ class Reader:
                 yield text
 
     def _end(self, stated: dict[_Stated, Claim], ended: Iterable[_Ended], refused: Counter[str]) -> Iterator[Ending]:
-        """Give the claims the facts whose place they take, with claims of what is only in `ended`; yield the others."""
+        """Set which facts claims replace, add claims found only in `ended`; yield endings without a successor."""
         for item in ended:
             for name in item.known:
-                meant = next((pair for pair in stated if _is_meant(item.now, pair[0])), None)
+                key = next((pair for pair in stated if _is_same_claim(item.now, pair[0])), None)
                 try:
-                    if self._ends(name, item, meant):
+                    if self._ends(name, item, key):
                         yield self._ending(name, item)
                     else:
-                        claim = stated[meant] if meant else self._successor(name, item)
-                        stated[meant or (item.now, claim.kind)] = self._replacing(claim, name, item)
+                        claim = stated[key] if key else self._successor(name, item)
+                        stated[key or (item.now, claim.kind)] = self._replacing(claim, name, item)
                 except RefusedError as why:
                     refused[str(why)] += 1
 
-    def _ends(self, name: str, item: _Ended, meant: _Stated | None) -> bool:
-        """Return whether a known fact ends with no claim in its place; one that is done but no issue waits."""
+    def _ends(self, name: str, item: _Ended, key: _Stated | None) -> bool:
+        """Return whether a known fact ends without a successor; a "done" one that is no issue waits for a verdict."""
         kind = self._kinds.get(name)
         if item.why is Why.REPLACED:
-            return kind is FactKind.ISSUE and (meant is None or meant[1] is not kind)
+            return kind is FactKind.ISSUE and (key is None or key[1] is not kind)
         if item.why is Why.DROPPED or kind is FactKind.ISSUE or name in self._passing_facts or is_found(name):
             return True
-        solved = any(self._kinds.get(name) is FactKind.ISSUE for name in item.known)  # an issue, and takes none with it
+        solved = any(self._kinds.get(name) is FactKind.ISSUE for name in item.known)  # solving it ends no other fact
         if solved or said_points(item.now) <= said_points(self._known[name]):
             raise RefusedError("no issue")
         return False
 
     def _successor(self, name: str, item: _Ended) -> Claim:
-        """Return the claim of what holds instead of a known fact, where it stands in `ended` alone.
+        """Return the claim that replaces a known fact, if only `ended` states it.
 
-        Where the statement fails a check, the sentences that were quoted are what holds.
+        If its statement fails a check, the quoted sentences are claimed instead.
         """
         kind = self._kinds.get(name, FactKind.CORE_LOGIC)
         asked = kind.value if kind.value in _ACTED_ON else "knowledge"
         try:
-            statement, evidence = self._claimed(asked, self._statement(item.now), [name], item.given)
+            statement, evidence = self._claimed(asked, self._statement(item.now), [name], item.raw)
         except RefusedError:
             evidence, before = self._quoted(item), self._known[name]
             if evidence.who != USER or self._may_be_tools(item.now, before):
@@ -256,7 +255,7 @@ class Reader:
         return Claim(kind, statement, "", evidence.request, evidence.who)
 
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
-        """Return a claim that takes the place of a known fact, or where that is not shown, disputes it."""
+        """Return a claim that replaces a known fact, or disputes it if the quotation does not show that."""
         try:
             is_shown = item.why is Why.REPLACED and self._is_about(name, self._quoted(item).request, item.now)
         except RefusedError:
@@ -266,7 +265,7 @@ class Reader:
         return claim._replace(disputes=(*claim.disputes, name))
 
     def _ending(self, name: str, item: _Ended) -> Ending:
-        """Return the ending of a known fact without a successor. Raises RefusedError if it is not shown."""
+        """Return the ending of a known fact without a successor. Raises RefusedError if the quotation fits another."""
         evidence = self._quoted(item)
         if not self._is_about(name, evidence.request, item.now):
             raise RefusedError("other subject")
@@ -274,13 +273,13 @@ class Reader:
 
     def _quoted(self, item: _Ended) -> Evidence:
         """Return the evidence of an ending. Raises RefusedError if it has none, or repeats what a tool said."""
-        evidence = self._record.find(item.given, own=True)
-        if evidence.who == AGENT and self._record.echoes(item.now or evidence.sentences, str(item.given["quote"])):
+        evidence = self._record.find(item.raw, own=True)
+        if evidence.who == AGENT and self._record.echoes(item.now or evidence.sentences, str(item.raw["quote"])):
             raise RefusedError("tool's words")
         return evidence
 
     def _is_about(self, name: str, request: int, now: str) -> bool:
-        """Return whether a request, or the statement of what holds now, has a word or number of a known fact."""
+        """Return whether a request, or the statement now in force, shares a word or number with a known fact."""
         known = self._known[name]
         return (
             bool(words_of(known) & words_of(f"{self._record.own_of(request)} {now}"))
@@ -309,12 +308,12 @@ class Reader:
         request, topic = item["request"], self._text(item["topic"], _TOPIC)
         sentence = self._text(item["sentence"], _SENTENCE)
         left = one_line(self._text(item.get("left", ""), LONGEST), _LEFT)
-        left = left if points_of(left) else ""  # "none"
+        left = left if points_of(left) else ""  # such as "none"
         if not isinstance(request, int) or request not in self._record.requests:
             raise RefusedError("unknown request")
         if any(share(text, self._record.whole) < ANY_WORDS for text in (sentence, left or sentence)):
             raise RefusedError("unsupported")
-        if any(is_contrary(sentence, said) for said in self._record.users_sentences(request)):
+        if any(is_contrary(sentence, users) for users in self._record.users_sentences(request)):
             raise RefusedError("contrary")
         known = next((name for name in _names([topic]) if name in self._topics), "")
         topic = known or (topic if share(topic, self._record.whole) and not _NAME.fullmatch(topic) else "")
@@ -330,7 +329,7 @@ class Reader:
         return text
 
     def _text(self, value: object, most: int) -> str:
-        """Return a text on one line; one that is too long or holds a secret is refused."""
+        """Return a text on one line. Raises RefusedError if it is too long or contains a secret."""
         text = one_line(str(value), most + 1)
         if len(text) > most:
             raise RefusedError("length")
@@ -339,17 +338,17 @@ class Reader:
         return text
 
     def _rests_on(self, statement: str, before: str, evidence: Evidence, item: Mapping[str, object]) -> bool:
-        """Return whether enough of a statement is in the user's quotation, or what it says beside known facts is."""
+        """Return whether the quotation supports a statement, or what it adds to the facts `before` that it replaces."""
         quote = str(item["quote"])
         if before:
             return self._changes(statement, before, quote)
         return evidence.who == USER and share(statement, folded(quote)) >= QUOTED
 
     def _changes(self, statement: str, before: str, quote: str) -> bool:
-        """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
+        """Return whether what a statement adds to the facts it replaces was said by the user or the agent.
 
-        The quotation has to say some of it, or the new number, or no tool: what only denies a known fact says nothing
-        beside it.
+        The quotation must contain some of it, or the new number, or no tool may have said it. A statement that only
+        denies a known fact adds nothing.
         """
         numbers = numbers_of(statement) - numbers_of(before)
         spelled = numbers & numbers_of(quote)  # "four spaces" says 4
@@ -361,7 +360,7 @@ class Reader:
         return is_own and (part_of(new, folded(quote)) > 0 or not self._record.has_of_tools(new))
 
     def _may_be_tools(self, now: str, before: str) -> bool:
-        """Return whether what a statement says beside a known fact, or all of it, has a word that only a tool said."""
+        """Return whether the new words of a statement, or all if none are new, include one that only a tool said."""
         points = points_of(now)
         new = points - points_of(before) or points
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
@@ -372,10 +371,10 @@ def _strings(value: object) -> list[str]:
 
 
 def _names(value: object) -> list[str]:
-    """Return the names in the question that strings begin with, each once; their texts may have been copied, too."""
+    """Return the question's names that strings begin with, each once; the model may have copied the texts as well."""
     return [*dict.fromkeys(match[1] for text in _strings(value) if (match := _NAME.match(text)))]
 
 
-def _is_meant(now: str, statement: str) -> bool:
-    """Return whether two statements of one answer are the same claim, perhaps in other words."""
+def _is_same_claim(now: str, statement: str) -> bool:
+    """Return whether two statements of one answer make the same claim, perhaps in different words."""
     return bool(now) and repeats(now, statement) and numbers_of(now) == numbers_of(statement)

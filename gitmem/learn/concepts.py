@@ -1,8 +1,8 @@
 """Concepts: subjects that exchanges of many sessions share, one document each, with links to the exchanges.
 
-Without a model an exchange of a finished session joins the concept it has most files and keywords in common with, else
-it makes a new one if it names something. What a concept is known by stays small, so that one that has grown does not
-draw everything to itself. Concepts are read from a cache (`gitmem.store.known_facts`), without YAML. Merging and
+Without a model, an exchange of a finished session joins the concept that shares most files and keywords with it, else
+begins a new one if it names something. A concept keeps few files and keywords, so that a large one does not attract
+every exchange. Concepts are read from a cache (`gitmem.store.known_facts`), without YAML. Merging and
 splitting them moves their links to exchanges; none is lost.
 """
 
@@ -74,10 +74,9 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
 
 def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[tuple[Concept, list[str]]]:
-    """Return the concepts that change when the exchanges of a session are sorted into them, with lines to add; pure.
+    """Assign a session's exchanges to concepts; return each changed concept with the lines to add. Pure.
 
-    `link` is the path of the session's file. Exchanges that are in a concept stay there; one that names nothing begins
-    none.
+    `link` is the path of the session's file. An exchange stays in its concept; one that names nothing begins none.
     """
     concepts = dict(known)
     lines: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Keep a finished session: its transcript, turns that no event told, lessons; read turns back from the daily logs."""
+"""Save a finished session: its transcript, turns without events, lessons. Read turns back from the daily logs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LONGEST_SESSION = timedelta(days=7)
 
 
 def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple[int, list[str], list[str]]:
-    """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
+    """Save the turns of a transcript that the logs lack; a second call changes nothing.
 
     Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
     if it could not be committed.
@@ -57,7 +57,7 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple
     boot = boot_lines(store)
 
     def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
-        """Capture the next turns; return the place of the one after them, how many were saved, and the archives."""
+        """Capture a batch of turns; return the index of the next turn, the number saved, and the archives."""
         new, rotated = 0, list[str]()
         for place, turn in enumerate(turns[done:], done):
             if place > done and transaction.planned > BATCH_BYTES:
@@ -76,9 +76,9 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple
 
 
 def with_known_ids(store: Store, turns: Sequence[Turn]) -> list[Turn]:
-    """Return a session's turns with the ids of their saved exchanges, without those that another session has said.
+    """Return a session's turns with the ids of their saved exchanges, without turns copied from another session.
 
-    A fork or a copy begins with the turns of the session before it, which are that one's.
+    A fork or a copy begins with the turns of the session it was made from.
     """
     logs = cache(lambda path: saved_in((store.read(path) or b"").decode("utf-8", "replace")))
     own = []
@@ -91,7 +91,7 @@ def with_known_ids(store: Store, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
-    """Return the turns of a session as the daily logs of the last week tell them, where no transcript can be read."""
+    """Return the turns of a session from last week's daily logs, for when no transcript can be read."""
     tag, now = session_tag(session), store.context.clock().astimezone()
     day = now - _LONGEST_SESSION
     turns = []
@@ -107,7 +107,7 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
 
 
 def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
-    """Return the turns of a stored transcript, by what was said in it."""
+    """Return the turns of a stored transcript (L1), rebuilt from its messages."""
     parts = []
     for number, line in enumerate(lines):
         with contextlib.suppress(ValueError, TypeError, KeyError):
@@ -119,7 +119,7 @@ def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
 
 
 def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
-    """Return the turns of a session as its file tells them, at its beginning, where neither logs nor transcript do."""
+    """Return the turns of a session from its file, for when there are neither logs nor a transcript."""
     created, turns = Document.parse(data).get("created"), []
     if not isinstance(created, datetime):
         return []
@@ -161,7 +161,7 @@ MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript; none if there is no such file. Raises UnreadableError if reading failed."""
+    """Yield the lines of a transcript, none if the file is missing. Raises UnreadableError if reading fails."""
     file = open_regular(path)
     if file is None:
         return
@@ -177,7 +177,7 @@ def read_lines(path: str) -> Iterator[str]:
 
 
 def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
-    """Yield the records of a transcript of `host`, or of that of its path; `unread` counts unreadable lines."""
+    """Yield the records of a transcript; `host` defaults to that of the path, `unread` counts unreadable lines."""
     return read_transcript(path, read_lines, unread, host)
 
 
@@ -185,7 +185,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     """Write a session's transcript to L1; returns the commit, None if nothing is new."""
     if not store.config.transcripts.enabled:
         return None
-    # A transcript with nothing but a subagent's records bears the session's id, but is not the session's.
+    # A subagent's transcript has the session's id as well, but is not the session's.
     started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
@@ -197,7 +197,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 
 def _without_purged(store: Store, session: str, records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records of a transcript without what was purged since the request before each."""
+    """Yield the records of a transcript without purged exchanges and purged texts."""
     asked = None
     for part in records:
         is_request = part.role is Role.USER and not (part.injected or part.sidechain)
@@ -210,7 +210,7 @@ def _without_purged(store: Store, session: str, records: Iterable[Record]) -> It
 
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
-    """Save a session's exchanges, and what they teach: facts, concepts, episodes, errors."""
+    """Save a session's exchanges and what is learned from them: facts, concepts, episodes, errors."""
     save_exchanges(store, session, host, turns)
     learn(store, session, host, turns)
     group(store, session, host, turns)
@@ -227,7 +227,7 @@ Close = Callable[[Store, str, Sequence[Turn]], None]
 
 
 class Replayed(Value):
-    """The result for one transcript: its turns, how many were new, whether its L1 was, archives, notices.
+    """The result for one transcript: its turns, the new ones, whether L1 changed, archives, notices.
 
     `unread` counts its lines that could not be parsed, or were truncated.
     """
@@ -254,7 +254,7 @@ def find_transcripts(path: str) -> list[str]:
 
 
 def _is_transcript(path: str) -> bool:
-    """Return whether a file's name, or of other JSON the content, says that it is a transcript."""
+    """Return whether a file is a transcript, by its name or else by its JSON content."""
     return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path, read_lines) != CLAUDE)
 
 
@@ -263,14 +263,14 @@ def replay(
 ) -> Replayed:
     """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
 
-    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
-    before are left out, and so is the L1 of a session that has no others. `close` is called for each session once it is
+    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, earlier turns
+    are left out, and so is the L1 of a session that has no others. `close` is called for each session once it is
     saved. Raises GitmemError if it could not be committed.
     """
     name = name or writer(path, read_lines)
     replayed = _replay_turns(store, path, name, since, close)
-    # The turns are freed by now: they hold all that was said, and so does L1.
-    # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
+    # Only now, so that the turns are freed: they and L1 each hold the whole transcript in memory.
+    # The file of a resumed session may begin with the previous session's lines; it belongs to the last session.
     stored = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(stored))
 
@@ -294,15 +294,15 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     read, turns = turns, with_known_ids(store, turns)
     sessions = tuple(dict.fromkeys(turn.session for turn in read))
     is_subagents = not read and any(record.sidechain for record in read_records(path, None, name))
-    if (read and not turns) or is_subagents:  # a subagent's records are read with its session's
+    if (read and not turns) or is_subagents:  # a subagent's records belong to its session's transcript
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
     note_missing(store, path, [turn for turn in heard if since is None or turn.at >= since], turns)
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
-    told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
+    problems = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     shows_notice = lost if turns else os.path.getsize(file_of(path))
-    notice = f"{plain(path)}: {'; '.join(filter(None, told))}."
+    notice = f"{plain(path)}: {'; '.join(filter(None, problems))}."
     for session in dict.fromkeys(turn.session for turn in turns):
         own = [turn for turn in turns if turn.session == session]
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})

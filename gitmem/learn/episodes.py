@@ -1,8 +1,8 @@
 """Make and save the episodes of a finished session (docs/format.md, "Episodes").
 
-A task is a request with all that is said and done for it, over as many turns as that takes. Without a model an episode
-is the request, how the last answer begins, what failed and what worked; its outcome is one that tests, a commit, an
-interruption or a note of the agent shows.
+A task is a request and everything said and done for it, over one or more turns. Without a model an episode consists of
+the request, the beginning of the last answer, what failed and what worked. Its outcome comes from tests, a commit, an
+interruption or a note of the agent.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ Notes = EndedTask | WorkingMemory
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = 12
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
-_FEWEST = 2  # words of content without which a request sets no task of its own
+_FEWEST = 2  # words of content that a request needs to begin a task
 _READ = 8_000  # characters of what was said in a task
 
 
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
     """Return the turns of a session by task."""
     tasks: list[list[Turn]] = []
-    words = set[str]()  # of the last task; growing, as a session may be long
+    words = set[str]()  # of the last task; updated in place, as a session may be long
     for turn in turns:
         if tasks and not _begins(turn, tasks[-1], words):
             tasks[-1].append(turn)
@@ -69,11 +69,10 @@ def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
     return tasks
 
 
-def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
+def _begins(turn: Turn, task: Sequence[Turn], stems: Collection[str]) -> bool:
     """Return whether a turn begins another task: it is in another folder, or shares no file and too few words.
 
-    `said` are the stems of what was said in the last task. A request that says too little to stand alone ("add it")
-    goes on with it.
+    `stems` are those of the texts of the last task. A request too short to stand alone ("add it") continues it.
     """
     prompt, last = human_text(turn.prompt), task[-1]
     words = stems_of(shorten(prompt, _TASK))
@@ -82,7 +81,7 @@ def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
     if turn.cwd and last.cwd and not (is_within(turn.cwd, last.cwd) or is_within(last.cwd, turn.cwd)):
         return True
     shares_file = bool(set(turn.files) & {file for turn in task for file in turn.files})
-    return not shares_file and overlap(words, frozenset(said)) < GOES_ON
+    return not shares_file and overlap(words, frozenset(stems)) < GOES_ON
 
 
 def _committed(turn: Turn) -> bool:
@@ -99,10 +98,10 @@ def episodes_of(
     project: str = "",
     grown: Sequence[tuple[datetime, int]] = (),
 ) -> list[Episode]:
-    """Return the episodes of a finished session; none of a task without an exchange in its file, or of mere talk.
+    """Return the episodes of a finished session, skipping tasks without an exchange in its file and mere talk.
 
-    `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
-    discoveries that were noted while the session ran, the surest last; `grown` says when the context grew, and by how
+    `exchanges` are those of this file, and `link` is its path in the store; `working` are plans, decisions and
+    discoveries noted while the session ran, the most reliable last; `grown` lists when the context grew, and by how
     many tokens.
     """
     by_tail = {tail_of(exchange.id): exchange for exchange in exchanges}
@@ -122,7 +121,7 @@ def episodes_of(
 
 
 def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
-    """Return whether a task was more than talk: something was changed, run, planned or noted, or failed."""
+    """Return whether a task was more than talk: something was changed, run, planned or noted, or it failed."""
     noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
     runs = [run for turn in turns for run in turn.runs if not run.failed]
     ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
@@ -152,7 +151,7 @@ def _episode_of(
     for occurrence in occurrences:
         if len(errors) < _MAX_ERRORS and not any(is_again(error, occurrence.error) for error in errors):
             errors.append(occurrence.error)
-    # The plan that was noted last: hooks and transcript tell the same one.
+    # The plan noted last; hooks and the transcript report the same plan.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
     fixes = (
         (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.told)
@@ -195,7 +194,7 @@ def _episode_of(
 
 
 def _outcome(turns: Sequence[Turn], notes: Sequence[Notes]) -> Outcome | None:
-    """Return the outcome that a note, an interruption, the last test or build, or a commit shows; None without any."""
+    """Return the outcome shown by a note, an interruption, the last test or build, or a commit; else None."""
     if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
         return Outcome.FAILED
     if turns[-1].interrupted:
@@ -205,14 +204,14 @@ def _outcome(turns: Sequence[Turn], notes: Sequence[Notes]) -> Outcome | None:
 
 
 def _solution(turns: Sequence[Turn]) -> str:
-    """Return how the last answer of a task begins, "" without one."""
+    """Return the beginning of the last answer of a task, or ""."""
     answers = (human_text(turn.answer) for turn in reversed(turns) if not turn.interrupted)
     answer = next(filter(str.strip, answers), "")
     return one_line(beginning(answer, _SUMMARY + _LINE), _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
-    """Return what was changed in vain, and the errors that nothing fixed."""
+    """Return the changes that did not help, and the errors that nothing fixed."""
     lines = []
     for occurrence in occurrences:
         title = one_line(title_of(occurrence.error), _SUMMARY)
@@ -233,7 +232,7 @@ def save_episodes(
     """Save the episodes of a finished session; return the commit. A second call adds nothing.
 
     `records` are those of its transcript, for plans and decisions; the agent's own notes come from working memory. A
-    task that went on since gets its new exchanges, unless a user changed its episode. Raises GitmemError if the
+    task that continued gets its new exchanges, unless a user changed its episode. Raises GitmemError if the
     episodes could not be committed.
     """
     if not turns:
@@ -264,7 +263,7 @@ def save_episodes(
 
 
 def _path_of(store: Store, transaction: Transaction, episode: Episode) -> str:
-    """Return where to write an episode that is missing and was never cleared, or has more exchanges now; else ""."""
+    """Return the path to write an episode to if it is new and was never cleared, or has more exchanges; else ""."""
     path = find_episode_file(transaction, episode.id, episode.created)
     data = transaction.read(path) if path else None
     if data is None:
@@ -282,5 +281,5 @@ def find_episode_file(transaction: Transaction, identifier: str, created: dateti
 
 
 def was_cleared(store: Store, identifier: str, created: datetime) -> bool:
-    """Return whether history has a file of an episode."""
+    """Return whether history contains a file of this episode."""
     return store.repository.ever_had(f":(glob){episode_folder(created)}/{identifier}[-.]*")

@@ -1,6 +1,6 @@
-"""Where the words of a claim stand in the record of a session, and whose they are. Pure.
+"""Find a claim's quotation in the record of a session, and who said it. Pure.
 
-What an author quotes, in a block, behind `>` or in quotation marks, is not the author's own.
+Text in a block, after `>` or in quotation marks is quoted, not the author's own.
 Tested through `tests/learn/test_reply.py`.
 """
 
@@ -32,13 +32,13 @@ from gitmem.text.sentences import split
 from gitmem.text.words import hangul_stem
 from gitmem.values import Value
 
-REDACTED = "[REDACTED:"  # begins what stands for a secret
+REDACTED = "[REDACTED:"  # prefix of the placeholder of a secret
 LONGEST, _FEWEST_OF_A_STATEMENT = 400, 2  # characters and words of a statement
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
 _FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line or sentence
-_LETTERS_OF_A_WORD = 2  # of a script without blanks
-_LONGEST_LINE = 300  # characters of such a line
-_OUTPUT_CHARACTERS = 4_000_000  # of tools that are compared
+_LETTERS_OF_A_WORD = 2  # that count as one word in a script without blanks
+_LONGEST_LINE = 300  # characters of an output line that is compared
+_OUTPUT_CHARACTERS = 4_000_000  # of tool outputs that are compared
 _BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“”」』\n]*\s)[^\"“”」』\n]{12,600}[\"“”」』]")
@@ -47,7 +47,7 @@ _MARKUP = str.maketrans({**dict.fromkeys(_EMPHASIS, ""), "“": '"', "”": '"',
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
-# What joins two clauses: "and", and a Korean verb in "-고" or "-며" that is no part of a longer phrase.
+# Joins two clauses: "and", or a Korean verb in "-고" or "-며" outside a longer phrase.
 _JOINED = re.compile(
     r"(?<!\s)\s+(?=and\s)|(?<=[가-힣][고며])(?<![말않니라다자냐려재경광창사참신로]고)(?<!그리고)\s+(?!나서|나면|난|있|싶|보|계)",
     re.IGNORECASE,
@@ -58,28 +58,28 @@ _LIMITS = re.compile(r"\b(?:except|unless|if|when|but|only)\b|제외|경우|(?:[
 _PROPOSES = re.compile(
     r"^(?:I would|I'd|We could|I (?:suggest|propose))(?: (?:suggest|propose|that|we|to))* ", re.IGNORECASE
 )
-_ASKS_YOU = re.compile(r"\W*(?:can|could|would|will) you\b", re.IGNORECASE)  # begins a request of one task
-_LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
+_ASKS_YOU = re.compile(r"\W*(?:can|could|would|will) you\b", re.IGNORECASE)  # begins a request for one task
+_LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of the new statement and of the replaced one
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
 _MARKS = " .…\"'!"
 _HEADER = re.compile(r"^\W*\[\d+\] [A-Z]+: ")  # of a part in the question
-_GAP = re.compile(r" ?(?:\[…\]|…|\.\.\.) ?")  # in a quotation, for words left out
+_GAP = re.compile(r" ?(?:\[…\]|…|\.\.\.) ?")  # stands for words left out of a quotation
 
 
 class RefusedError(ValueError):
-    """A claim fails a check; the message is the reason in a word."""
+    """A claim fails a check; the message names the reason in a word or two."""
 
 
 class Heard(Value):
-    """What the agent said or a tool put out, whole and in the order of the session; `who` is AGENT or TOOL."""
+    """A text of the agent or an output of a tool, whole; `who` is AGENT or TOOL."""
 
     who: str
     text: str
 
 
 class _Part(Value):
-    """A part of the record with its own words, its whole text and what is quoted of it, folded."""
+    """A part of the record with its author's own words, its whole text and the passage quoted, all folded."""
 
     part: SaidPart
     own: str
@@ -88,7 +88,7 @@ class _Part(Value):
 
 
 class Evidence(Value):
-    """Where a quotation stands: the request, whose words those are, and the sentences around it."""
+    """Where a quotation was found: its request, who said it, and the sentences around it."""
 
     request: int
     who: str
@@ -98,8 +98,8 @@ class Evidence(Value):
 class SaidRecord:
     """One window of a session's record, in which quotations are looked up.
 
-    `heard` is what the agent and its tools said in the whole session; None where nobody knows what the tools said, so
-    that all words of the agent may be a tool's.
+    `heard` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
+    any words of the agent may be a tool's.
     """
 
     def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
@@ -117,15 +117,15 @@ class SaidRecord:
         return " ".join(part.own for part in self._parts if part.part.request == request and part.part.who != TOOL)
 
     def users_sentences(self, request: int) -> list[str]:
-        """Return what the user stated in a request, sentence by sentence."""
-        said = (_own(part.part) for part in self._parts if part.part.request == request and part.part.who == USER)
-        return [sentence for text in said for sentence in split(text)]
+        """Return the user's own sentences in a request."""
+        texts = (_own(part.part) for part in self._parts if part.part.request == request and part.part.who == USER)
+        return [sentence for text in texts for sentence in split(text)]
 
     def find(self, item: Mapping[str, object], *, own: bool) -> Evidence:
-        """Return where a quotation stands and whose words it is; the user's before the agent's before a tool's.
+        """Return where a quotation occurs and who said it, preferring the user, then the agent, then a tool.
 
-        What it leaves out counts as quoted, too. Raises RefusedError if it is too short or too long, stands nowhere, or
-        `own` words are asked for and it is a tool's.
+        Words that it leaves out count as quoted. Raises RefusedError if it is too short or too long, occurs nowhere, or
+        is a tool's although `own` words are required.
         """
         quote = folded(_HEADER.sub("", str(item["quote"]))).strip(_MARKS)
         places = [part._replace(quote=_whole(quote, part.own) or _whole(quote, part.text)) for part in self._parts]
@@ -158,44 +158,44 @@ class SaidRecord:
             raise RefusedError("length")
 
     def echoes(self, statement: str, quote: str) -> bool:
-        """Return whether a tool's output said a statement in a line before the agent did, unless the user did too."""
+        """Return whether a line of a tool's output made a statement before the agent did, and the user did not."""
         if share(statement, self.user) >= OWN_WORDS:
             return False
         return self._outputs.said(partial(is_echo, statement), folded(quote).strip(_MARKS))
 
     def has_of_tools(self, points: Iterable[str]) -> bool:
-        """Return whether a tool's output has one of some stems or numbers, or nobody knows."""
+        """Return whether a tool's output contains one of these stems or numbers, or the outputs are unknown."""
         names = {*points}
         return bool(names) and self._outputs.said(lambda line: part_of(names, line) > 0)
 
 
 class _Outputs:
-    """The lines of tools' outputs, folded, in the order of the session, each with the words of the agent after it."""
+    """The folded lines of the tools' outputs, and the agent's texts with the number of lines before each."""
 
     def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
         self._are_known = heard is not None
-        said = (part for part in window if part.who != USER and not part.text.startswith(RAN))  # no output
-        stream = heard or [Heard(part.who, part.text) for part in said]
-        self._said: list[tuple[str, int]] = []  # words of the agent, and how many lines came before
+        parts = (part for part in window if part.who != USER and not part.text.startswith(RAN))  # RAN is no output
+        stream = heard or [Heard(part.who, part.text) for part in parts]
+        self._said: list[tuple[str, int]] = []  # the agent's texts, and how many lines came before each
         self._lines: list[str] = []
         size = 0
-        for one in stream:
-            if one.who == AGENT:
-                self._said.append((folded(one.text), len(self._lines)))
+        for heard_text in stream:
+            if heard_text.who == AGENT:
+                self._said.append((folded(heard_text.text), len(self._lines)))
                 continue
-            size += len(one.text)
+            size += len(heard_text.text)
             if size <= _OUTPUT_CHARACTERS:
-                lines = (line for line in one.text.splitlines() if len(line) <= _LONGEST_LINE)
+                lines = (line for line in heard_text.text.splitlines() if len(line) <= _LONGEST_LINE)
                 self._lines += filter(None, map(folded, lines))
 
     def said(self, says: Callable[[str], bool], quote: str | None = None) -> bool:
-        """Return whether an output before the agent's words with a quotation has such a line, or nobody knows."""
+        """Return whether a line before the agent's quoted words satisfies `says`, or the outputs are unknown."""
         before = next((lines for text, lines in self._said if quote is not None and quote in text), len(self._lines))
         return not self._are_known or any(map(says, self._lines[:before]))
 
 
 def _whole(quote: str, text: str) -> str:
-    """Return the words of a text that a quotation stands for, with those it leaves out, both folded; "" if none."""
+    """Return the passage of a text that a quotation covers, with words it leaves out, or ""; both are folded."""
     pieces = [quote] if quote in text else _GAP.split(quote)
     begin = end = text.find(pieces[0])
     for piece in pieces:
@@ -207,7 +207,7 @@ def _whole(quote: str, text: str) -> str:
 
 
 def _sentences_around(quote: str, part: SaidPart) -> str:
-    """Return the sentences of a part that a folded quotation stands in, with their marks of emphasis."""
+    """Return the sentences of a part that contain a folded quotation, with their emphasis marks."""
     for line in (*part.text.splitlines(), part.text):
         text = " ".join(line.split())
         places = [*_plain_places(text)]
@@ -223,7 +223,7 @@ def _sentences_around(quote: str, part: SaidPart) -> str:
 
 
 def _plain_places(text: str) -> Iterator[int]:
-    """Yield the places of the characters that folding leaves of a text on one line."""
+    """Yield the indexes of the characters of a one-line text that folding keeps."""
     before = " "
     for place, char in enumerate(text):
         if char not in _EMPHASIS and not (char == before == " "):
@@ -232,29 +232,29 @@ def _plain_places(text: str) -> Iterator[int]:
 
 
 def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
-    """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
+    """Return the quoted sentences if a statement adds little to them, else "".
 
-    Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another order, a
-    "not" left out. What it adds of words that were said elsewhere (`own`) stands before them, if it names the subject;
-    beside an agent's options nothing else may be new, as it may choose one. `before` are facts that it replaces.
-    Raises RefusedError for an order of one task: it has no word that lasts, and asks politely or is said in part.
+    They protect from a statement that says the contrary: "accept" for "refuse", words in another order, a "not" left
+    out. Words that it adds from elsewhere (`own`) are put first, if they name the subject. A quotation of the agent may
+    list options, so nothing else may be new. `before` are the facts that the statement replaces.
+    Raises RefusedError for an order for one task: without a word that lasts, and polite or stated only in part.
     """
     quoted = evidence.sentences
     if evidence.who == AGENT and not quoted[:1].isalpha():
-        return ""  # an item of a list, of which the statement says what became of it
+        return ""  # a list item: the statement says what became of it
     points, numbers = said_points(statement), numbers_of(quoted)
     new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
-    said = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
-    subject = head_with(statement, said) if evidence.who == USER or len(new) == len(said) else ""
+    said_elsewhere = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
+    subject = head_with(statement, said_elsewhere) if evidence.who == USER or len(new) == len(said_elsewhere) else ""
     is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
-    if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
+    if len(new) > len(points) / 2 or (said_elsewhere and not (is_whole and subject)):
         return ""
     lasts = (is_whole or before or is_negated(statement)) and not _ASKS_YOU.match(quoted)
     if orders(quoted) and not (lasts or statements_of(quoted)):
         raise RefusedError("one task")
     part = clauses_with(statement, quoted)
     if not is_statement(part) or (new and len(points_of(part)) < len(points_of(statement))):
-        part = quoted  # "it" may stand for a word of the clause before
+        part = quoted  # "it" may refer to a word of the clause before
     if evidence.who == AGENT:
         part = _PROPOSES.sub("", part)
     text = as_written(f"{subject}: {part}" if subject else part)
@@ -264,31 +264,31 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a text can be a fact's: whole, no question, with two words or more and one of its own."""
+    """Return whether a text can state a fact: uncut, no question, two words or more, one of them a content word."""
     is_whole = not any(mark in text for mark in (REDACTED, CUT))
     is_long_enough = _words(text) >= _FEWEST_OF_A_STATEMENT and bool(stems_of(text))
     return is_whole and is_long_enough and len(text) <= LONGEST and not text.endswith("?")
 
 
 def clauses_with(statement: str, text: str) -> str:
-    """Return the clauses of sentences from the first to the last that a statement speaks of.
+    """Return the clauses of a text from the first to the last that a statement mentions.
 
-    All of them, where a clause beside them denies or limits something or has no end but a question mark.
+    Return the whole text if a clause left out denies or limits something, or the result ends with a question mark.
     """
     clauses, words, points = _clauses(text), words_of(statement), said_points(statement)
     shared = [
         words_of(part) & words | {point for point in points if part_of((point,), folded(part))} for part in clauses
     ]
-    places = [place for place, said in enumerate(shared) if said and not any(said < other for other in shared)]
+    places = [place for place, stems in enumerate(shared) if stems and not any(stems < other for other in shared)]
     first, last = (places[0], places[-1] + 1) if places else (0, len(clauses))
     part = " ".join(clauses[first:last]).rstrip(" ,;:")
-    part = part if last == len(clauses) else _KOREAN_JOINT.sub("기", part)  # "쓰고" is no end, "쓰기" is one
+    part = part if last == len(clauses) else _KOREAN_JOINT.sub("기", part)  # "쓰고" cannot end a sentence, "쓰기" can
     beside = " ".join((*clauses[:first], *clauses[last:]))
     return text if denies(beside) or _LIMITS.search(beside) or part.endswith("?") else part
 
 
 def _clauses(text: str) -> list[str]:
-    """Return the clauses of sentences; what "and" joins is one of its own if it has a subject and a value."""
+    """Split a text into clauses; "and" separates two if each has a subject and a value."""
     clauses: list[str] = []
     for piece in _CLAUSE_END.split(text):
         clauses.append("")
@@ -299,7 +299,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def head_with(statement: str, points: Collection[str]) -> str:
-    """Return the words that a statement begins with, if these are all that have some stems or numbers."""
+    """Return the words at a statement's beginning that contain all of `points` and nothing else, or ""."""
     words = statement.split()
     head = [*takewhile(lambda word: not (own := said_points(word)) or own & {*points}, words)]
     while head and not said_points(head[-1]):
@@ -309,20 +309,20 @@ def head_with(statement: str, points: Collection[str]) -> str:
     return " ".join(head) if frozenset().union(*map(said_points, head)) == {*points} else ""
 
 
-def said_instead(said: str, before: str) -> str:
-    """Return words that take the place of a fact, with that fact."""
-    return f"{one_line(said, _LONGEST_SAID).rstrip(' .')} (before: {one_line(before, _LONGEST_BEFORE)})"
+def said_instead(statement: str, before: str) -> str:
+    """Return a statement with the fact that it replaces: `STATEMENT (before: FACT)`."""
+    return f"{one_line(statement, _LONGEST_SAID).rstrip(' .')} (before: {one_line(before, _LONGEST_BEFORE)})"
 
 
 def said_points(text: str) -> frozenset[str]:
-    """Return the stems and the numbers of a text, those that are spelled out, too."""
+    """Return the stems and numbers of a text, spelled-out numbers included."""
     return points_of(text) | numbers_of(text)
 
 
 def is_contrary(sentence: str, said: str) -> bool:
-    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse.
+    """Return whether a sentence has only words of the user's text, and one of the two denies what the other says.
 
-    Where one clause has all of the sentence's words, a "no" in another one is about something else.
+    If one clause has all of the sentence's words, a "no" in another clause is about something else.
     """
     points, clauses = said_points(sentence), _CLAUSE_END.split(said)
     are_apart = all(said_points(clause) for clause in clauses if denies(clause))  # "Never, ever, …" denies what follows
@@ -336,7 +336,7 @@ def code_names(text: str) -> set[str]:
 
 
 def _own(part: SaidPart) -> str:
-    """Return a text without what its author quotes: blocks, lines with `>`; of an agent, also quoted sentences."""
+    """Return a text without quotations: blocks, lines with `>`, and in an agent's text quoted sentences."""
     if part.own is not None:
         return part.own
     text = _QUOTED_LINE.sub("", _BLOCK.sub("", part.text))
@@ -344,11 +344,11 @@ def _own(part: SaidPart) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text without case and marks of emphasis, each run of blanks as one."""
+    """Return a text in lower case, without emphasis marks, with single blanks."""
     return " ".join(text.translate(_MARKUP).casefold().split())
 
 
 def _words(text: str) -> int:
-    """Return the number of words, where two letters of a script without blanks, or with long words, count as one."""
+    """Count words; two letters of a script without blanks, or with long words, count as one word."""
     wide = len(_WIDE.findall(text))
     return max(len(text.split()), wide // _LETTERS_OF_A_WORD)

@@ -1,8 +1,8 @@
-"""Learn facts of a session's turns and of an agent's own memory files.
+"""Learn facts from a session's turns and from an agent's own memory files.
 
-A known fact, in these or other words, gains a source. A fact that a user retired, or whose file was removed, is not
-learned again. Claude Code keeps one fact a file with `name`, `description` and `metadata.type`, and an index
-`MEMORY.md`, which is skipped; nothing is written there. A mirror's `origin` names file and machine: a changed file
+A known fact that is stated again, also in other words, gains a source. A fact that a user retired, or whose file was
+removed, is not learned again. Claude Code keeps one fact per file, with `name`, `description` and `metadata.type`. Its
+index `MEMORY.md` is skipped, and nothing is written there. A mirror's `origin` names file and machine: a changed file
 changes its mirror, a removed file retires it, and mirrors of other machines are left alone.
 """
 
@@ -50,10 +50,10 @@ _LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_
 
 
 def keep_turn(book: FactBook, turn: Turn, boot: Collection[str]) -> Changes:
-    """Return the file changes that save what a turn states.
+    """Return the file changes that save the facts a turn states.
 
     `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in the
-    turn gains its exchange, and goes before the user's words that it repeats.
+    turn gains its exchange as a source, and replaces the user's statement that it repeats.
     """
     by_agent = saved_in(book.known().values(), turn)
     changes = _instead(book, turn, by_agent)
@@ -65,24 +65,24 @@ def keep_turn(book: FactBook, turn: Turn, boot: Collection[str]) -> Changes:
 
 
 def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
-    """Return the changes that give a turn's exchange to the facts saved in it, which replace what they repeat."""
+    """Return the changes that add a turn's exchange to the facts saved in it; these replace facts they repeat."""
     exchange = turn.exchange_id
     facts = {fact.id: fact for fact in map(book.read, by_agent) if fact is not None}
     for fact in facts.values():
         origin = {"session": turn.session, "exchange": exchange, **fact.origin}
         facts[fact.id] = with_source(fact._replace(origin=origin), exchange)
     for known in [*book.known().values()] if facts else ():
-        said = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
-        instead = repeated(facts.values(), known.description) if said else None
-        if instead is not None and book.read_into(facts, known.id):
-            facts |= supersede(facts, known.id, instead.id, book.transaction.now)
+        is_learned = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
+        successor = repeated(facts.values(), known.description) if is_learned else None
+        if successor is not None and book.read_into(facts, known.id):
+            facts |= supersede(facts, known.id, successor.id, book.transaction.now)
     return book.changes([*facts.values()])
 
 
 def take(book: FactBook, finding: FoundFact, session: str, *, again: bool) -> Changes:
-    """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
+    """Return the file changes that keep a finding; a known fact that says the same gains its source.
 
-    `again`: what a user says after it had ended is in force again, unlike in an old session that is read later.
+    `again`: an ended fact that the user states again is in force again; false for an old session read later.
     """
     made = make_fact(
         finding.kind,
@@ -104,16 +104,16 @@ def take(book: FactBook, finding: FoundFact, session: str, *, again: bool) -> Ch
         return {}
     if same.id != made.id and not same.binds:
         return {}
-    said_here = same._replace(scope=wider(same, made))
-    kept = book.keep(said_here, finding.source, again=again and same.when < finding.at)
-    changes = kept[1] if kept else {}
-    if kept and made.created < kept[0].created:
-        changes |= book.changes([kept[0]._replace(created=made.created)])
+    widened = same._replace(scope=wider(same, made))
+    updated = book.keep(widened, finding.source, again=again and same.when < finding.at)
+    changes = updated[1] if updated else {}
+    if updated and made.created < updated[0].created:
+        changes |= book.changes([updated[0]._replace(created=made.created)])
     return changes
 
 
 def _same(book: FactBook, made: Fact) -> Fact | None:
-    """Return the known fact with the same id, or of a comparable kind that says the same."""
+    """Return the known fact with the same id, or one of a comparable kind that says the same."""
     if made.id in book.known():
         return book.known()[made.id]
     for fact in book.known().values():
@@ -126,14 +126,14 @@ def _same(book: FactBook, made: Fact) -> Fact | None:
 
 
 def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes:
-    """Return the file changes that record the commit of which facts speak whose files are all in it."""
+    """Set the commit of facts that have none and whose files are all in it; return the file changes."""
     due = [fact for fact in book.known().values() if fact.files and not fact.commit]
     read = [book.read(fact) for fact in due if set(fact.files) <= set(files)]
     return book.changes([fact._replace(commit=commit) for fact in read if fact is not None and not fact.commit])
 
 
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save facts that turns state, and entries of their types; return the commit. A second call adds nothing."""
+    """Save facts stated in turns and entries of their types; return the commit. A second call adds nothing."""
     clean = [redacted(turn, store) for turn in turns]
     findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
     ended = max((turn.ended for turn in turns), default=None)
@@ -148,11 +148,11 @@ def learn_findings(
     *,
     ended: datetime | None = None,
 ) -> str | None:
-    """Commit findings, and before them entries of `memory.md` that are no facts yet; return the last commit."""
+    """Commit entries of `memory.md` that are no facts yet, then findings; return the last commit."""
     moments = (*(finding.at for finding in findings), *([ended] if ended else ()))
     when = max(moments, default=store.context.clock())
     code = project_code(os.path.dirname(store.root), store.context.environ)
-    as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
+    as_of = cache(partial(_code_as_of, store, code, when))  # so that git runs once
 
     def plan(transaction: Transaction) -> bool:
         is_any = _take_saved(store, transaction, session, when)
@@ -182,7 +182,7 @@ def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple
 
 
 def _take_saved(store: Store, transaction: Transaction, session: str, when: datetime) -> bool:
-    """Commit the facts of entries that were saved, each as by whom and how its entry came; whether there are any."""
+    """Commit the facts of saved entries, each with its entry's author and origin; return whether there are any."""
     people, is_any = People(store), False
     for finding in _saved(transaction, FactBook(store, transaction)):
         origin = people.origin(finding.source)
@@ -202,19 +202,19 @@ def _take_saved(store: Store, transaction: Transaction, session: str, when: date
 
 
 def _saved(transaction: Transaction, book: FactBook) -> list[FoundFact]:
-    """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
+    """Return the entries of `memory.md` of a learned type that are not a fact's source yet."""
     data = transaction.read(MEMORY)
     known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
     findings = []
     for entry in (place.entry for place in find_entries((data or b"").decode("utf-8", "replace"))):
-        # A line with the id of a fact is that fact's.
+        # A line with the id of a fact belongs to that fact.
         if _TYPES.get(entry.label) in _LEARNED and is_timed(entry.id) and tail_of(entry.id) not in known:
             findings += _of_entry(entry)
     return findings
 
 
 def _of_entry(entry: Entry) -> list[FoundFact]:
-    """Return an entry of `memory.md` as a finding; none if capture took it from an answer."""
+    """Return an entry of `memory.md` as a finding, none if capture made it from an answer."""
     kind = _TYPES[entry.label]
     words = " ".join(entry.text.casefold().split())
     at = moment_of(entry)
@@ -233,7 +233,7 @@ TOOL = "claude-code"
 MAX_BYTES = 65_536  # of one file
 MAX_FILES = 1_000
 _INDEX = "MEMORY.md"
-_SEEN = "adopted"  # in the private folder: how the mirrored folder looked last time
+_SEEN = "adopted"  # file in the private folder: the fingerprint of the mirrored folder
 _KINDS = {
     "user": FactKind.PREFERENCE,
     "feedback": FactKind.RULE,
@@ -252,7 +252,7 @@ class Adopted(Value):
 
 
 def adopt(store: Store, folder: str) -> Adopted:
-    """Mirror a folder of the agent's own memory; a missing one retires nothing, a second call adds nothing."""
+    """Mirror a folder of the agent's own memory. A missing folder retires nothing; a second call adds nothing."""
     made = _read_folder(store, folder)
     return Adopted() if made is None else mirror(store, made)
 
@@ -268,7 +268,7 @@ def adopt_if_changed(store: Store, folder: str) -> None:
 
 
 def fingerprint(folder: str) -> str:
-    """Return names, times and sizes of a folder's documents, "" if there is no folder."""
+    """Return the names, times and sizes of a folder's documents, or "" without a folder."""
     try:
         with os.scandir(folder) as entries:
             files = [(file.name, file.stat(follow_symlinks=False)) for file in entries if file.name.endswith(".md")]
@@ -299,7 +299,7 @@ def _read_memory(store: Store, path: str) -> Fact | None:
 
 
 def memory_fact(name: str, data: bytes, at: datetime, machine: str) -> Fact | None:
-    """Return an agent's memory file, which a machine has, as a fact; None if it says nothing."""
+    """Return an agent's memory file on a machine as a fact, None if it is empty."""
     document = Document.parse(data)
     header = document.metadata
     about, description = header.get("metadata"), header.get("description")

@@ -1,9 +1,9 @@
-"""Have a model judge finished sessions, each once, and keep what passes in one commit.
+"""Have a model judge finished sessions, each once, and commit the claims that pass.
 
-The end of a session writes a request into the private folder, a file each; the background work asks, and so does
-`gitmem judge`. An answer is kept beside the requests, before its commit and after it: what was stopped goes on without
-a second question, and a user can see what was asked. A request is tried three times; then, and until then, the offline
-result stays.
+The end of a session writes a request file into the private folder; the background work or `gitmem judge` asks the
+model. The answer is stored beside the requests before its commit and stays there, so that an interrupted judgement
+resumes without asking again and a user can see the question. A request is tried three times; until one succeeds, the
+offline result stays.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from gitmem.store.store import Store
 from gitmem.store.transcripts import read as read_transcript
 from gitmem.values import Value
 
-_ANSWERS = "judged"  # folder of the private folder: by session, a file each
+_ANSWERS = "judged"  # in the private folder, a file for each session
 Answer = Callable[[Question], tuple["AnsweredWindow | None", str]]
 _TRIES = 3
 _KEPT_ANSWERS = 200
 
 
 class AnsweredWindow(Value):
-    """A question about one window of a session, the model's answer as it was kept, and the model."""
+    """A question about one window of a session, the model's answer as stored, and the model."""
 
     digest: str
     question: str
@@ -69,7 +69,7 @@ class AnsweredWindow(Value):
 
 
 class JudgementResult(Value):
-    """What passed of a session, the commit, the `question` without an answer, and why ("" if a model answered)."""
+    """The claims that passed, the commit, the `question` without an answer, and why ("" if a model answered)."""
 
     judged: Judged
     commit: str | None = None
@@ -78,13 +78,13 @@ class JudgementResult(Value):
 
 
 def request_judgement(store: Store, session: str, host: str, transcript: str) -> None:
-    """Request that a model judges a session in the background, or the agent itself at its next start."""
+    """Request that a session is judged, by a model in the background or by the agent at its next start."""
     request = {"session": session, "host": host, "transcript": transcript, "tries": 0}
     requests.write_request(store.private, file_name(session), request)
 
 
 def judge_requested(store: Store, late: Callable[[], bool]) -> None:
-    """Have requested sessions judged until it is `late`, three times each, unless another process is at it."""
+    """Judge requested sessions until it is `late`, three tries each, unless another process is doing so."""
     if not requests.waiting(store.private):
         return
     folder = os.path.join(store.private, requests.FOLDER)
@@ -98,7 +98,7 @@ def judge_requested(store: Store, late: Callable[[], bool]) -> None:
 
 
 def _judge_requested(store: Store, path: str) -> bool:
-    """Have a requested session judged; return False if that failed, as the next question probably would."""
+    """Judge a requested session; return False if that failed, as the next one would probably fail too."""
     request = read_object(path)
     session, tries = str(request.get("session", "")), request.get("tries")
     if not session or not isinstance(tries, int):
@@ -106,7 +106,7 @@ def _judge_requested(store: Store, path: str) -> bool:
         return True
     if not is_worth_asking(store, _subject(session)):
         return True
-    # The try counts, whatever ends this process.
+    # Counted before asking, as the process may be killed.
     requests.write_request(store.private, file_name(session), {**request, "tries": tries + 1})
     host, transcript = str(request.get("host", "")), str(request.get("transcript", ""))
     done = judge_session(store, read_session(store, session, host, transcript))
@@ -116,7 +116,7 @@ def _judge_requested(store: Store, path: str) -> bool:
 
 
 class SessionRecord(Value):
-    """A session as it was read: its redacted turns, and what the agent and its tools said, None if nobody knows."""
+    """A session's redacted turns, and the texts of the agent and its tools, None if unknown."""
 
     id: str
     host: str
@@ -125,19 +125,19 @@ class SessionRecord(Value):
 
 
 def judge_session(store: Store, record: SessionRecord) -> JudgementResult:
-    """Have the model of the settings judge a session as it was read, and keep what passes."""
+    """Have the configured model judge a session, and keep the claims that pass."""
     return _judge(store, record, partial(_asked, store, record.id))
 
 
 def open_question(store: Store, record: SessionRecord) -> Question | None:
-    """Return the next question about a session for an agent that answers by itself; None if all are answered."""
+    """Return the next question about a session for the agent itself to answer, None if all are answered."""
     return _judge(store, record, lambda _: (None, "")).question
 
 
 def put_answer(store: Store, record: SessionRecord, reply: str, model: str) -> JudgementResult:
     """Take an agent's reply to the open question about a session; keep what passes once all are answered."""
-    given = without_secrets(store, parse_reply(reply, ANSWERED))
-    replies = [json.dumps(given, ensure_ascii=False)]
+    parsed = without_secrets(store, parse_reply(reply, ANSWERED))
+    replies = [json.dumps(parsed, ensure_ascii=False)]
 
     def answer(question: Question) -> tuple[AnsweredWindow | None, str]:
         if not replies:
@@ -148,7 +148,7 @@ def put_answer(store: Store, record: SessionRecord, reply: str, model: str) -> J
 
 
 def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResult:
-    """Keep what passes of the answers about a session: those kept before, then those that `answer` returns."""
+    """Keep the claims that pass, from the stored answers and then from those that `answer` returns."""
     windows, allow = windows_of(record.turns), store.config.redaction.allow
     if not windows:
         return JudgementResult(Judged())
@@ -171,15 +171,15 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
         judged = judged.joined(reader.read(parse_reply(answered.answer, ANSWERED)))
     commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, memory)
     requests.drop_request(store.private, file_name(record.id))
-    _keep_answers(store, record.id, asked, memory, judged)  # only now: until the commit the answers are all there is
+    _keep_answers(store, record.id, asked, memory, judged)  # only now: until the commit there is no other copy
     return JudgementResult(judged, commit)
 
 
 def read_session(store: Store, session: str, host: str, transcript: str, path: str = "") -> SessionRecord:
-    """Return a session as its transcript, else as the logs or its file tell it.
+    """Read a session from its transcript, else from the daily logs or its file.
 
-    Of logs and files only the user's own exchanges count: anybody who pushes can write there that a user said so.
-    They lack what tools put out, which the stored transcript (L1) may have.
+    From logs and files only the user's own exchanges count, as anybody who pushes can write there.
+    They lack tool outputs, which the stored transcript (L1) may have.
     """
     records = [*read_records(transcript)] if transcript else []
     turns = turns_of(records, session, host)
@@ -194,9 +194,9 @@ def read_session(store: Store, session: str, host: str, transcript: str, path: s
 
 
 def _filed_turns(store: Store, session: str, host: str, path: str) -> list[Turn]:
-    """Return the turns of a session whose logs are gone, as its file tells them.
+    """Return the turns of a session from its file, as its logs are gone.
 
-    A migrated one has them in full in its stored transcript, unless transcripts come from elsewhere.
+    The stored transcript of a migrated session has them in full, unless transcripts come from elsewhere.
     """
     data = (store.read(path) if path else None) or b""
     stored = [] if store.config.sync.transcripts else read_transcript(store, session) or []
@@ -209,14 +209,14 @@ _SPEAKERS = {Role.ASSISTANT: AGENT, Role.RESULT: TOOL}
 
 
 def heard_in(records: Iterable[Record]) -> Iterator[Heard]:
-    """Yield what the agent and its tools said in a transcript, in order."""
+    """Yield the texts of the agent and its tools in a transcript, in order."""
     for record in records:
         if record.role in _SPEAKERS and record.text and not (record.sidechain and record.role is Role.ASSISTANT):
             yield Heard(_SPEAKERS[record.role], record.text)
 
 
 def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
-    """Return what the agent and its tools said as the stored transcript tells it, None if there is none."""
+    """Return the texts of the agent and its tools in the stored transcript, None without one."""
     lines = read_transcript(store, session)
     if lines is None:
         return None
@@ -231,7 +231,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:
-    """Return whether a model has judged the session of a file, on this machine also one that a user summed up."""
+    """Return whether a model judged a session, by its file or, on this machine, by its stored answers."""
     by = Document.parse((store.read(path) if path else None) or b"").get("by")
     return bool(by) or "kept" in read_object(_answers_file(store, session))
 
@@ -249,7 +249,7 @@ def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWind
 
 
 def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
-    """Return what was asked about a session on this machine, window by window, with the answers."""
+    """Return the questions about a session on this machine, window by window, with the answers."""
     asked = read_object(_answers_file(store, session)).get("asked")
     answers = []
     for item in asked if isinstance(asked, list) else []:
@@ -265,7 +265,7 @@ def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
 
 
 def _known_before(store: Store, session: str) -> KnownMemory | None:
-    """Return the memory that was shown with answers whose commit was cut off, so that the questions are the same."""
+    """Return the memory shown with answers that were not committed, so that the same questions are asked."""
     value = read_object(_answers_file(store, session))
     if "kept" in value or not isinstance(value.get("known"), list):
         return None
@@ -293,7 +293,7 @@ def _keep_answers(
 
 
 class Counted(Value):
-    """The claims of a judged session that were kept and refused, and the tokens it took."""
+    """The numbers of kept and refused claims of a judged session, and the tokens used."""
 
     at: datetime
     kept: int

@@ -1,7 +1,7 @@
-"""Keep what passed of a model's answer about a session, in one commit.
+"""Keep the claims of a model's answer about a session that passed, in one commit.
 
-A claim never ends or replaces what a user or an agent saved, or a user confirmed: where it would, both stand and wait
-for a verdict (`gitmem review`). Nor does it come back once a user retired it.
+A claim never ends or replaces a fact that a user or an agent saved, or a user confirmed: instead, both stay in force
+and wait for a verdict (`gitmem review`). A claim that a user retired is not kept again.
 Tested through `tests/learn/test_judge.py`.
 """
 
@@ -34,13 +34,13 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.numbers import numbers_of
 
-_OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim by whose words it rests on
-_LEAST_OF_ERROR = 60  # characters
+_OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim, by whom it quotes
+_LEAST_OF_ERROR = 60  # characters of the error in a solution's text
 _ENDED = {Why.DONE: "Done", Why.DROPPED: "Dropped", Why.REPLACED: "Replaced"}
 
 
 class _Rank(IntEnum):
-    """What a fact rests on: one is ended only by what rests on at least as much."""
+    """The authority of a fact: only one of at least the same rank may end it."""
 
     JUDGED = 0  # a model found it
     SAID = 1  # explicit words of the user
@@ -48,7 +48,7 @@ class _Rank(IntEnum):
 
 
 def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemory) -> str | None:
-    """Commit what a model judged of a session; returns the commit. A second call adds nothing."""
+    """Commit a model's judgement of a session; return the commit. A second call adds nothing."""
 
     def plan(transaction: Transaction) -> bool:
         keeper = _Keeper(store, transaction, session, known)
@@ -81,14 +81,14 @@ class _Keeper:
         self.book = FactBook(store, transaction)
         self._store, self._transaction, self._session = store, transaction, session
         self._names, self._pairs = known.names(), known.waiting()
-        self._compared = {fact.id for fact in known.facts}  # which the model was shown, and whose end it would tell
+        self._compared = {fact.id for fact in known.facts}  # shown to the model, which would have reported their end
         self._people = People(store)
 
     def _turn(self, request: int) -> Turn:
         return self._session.turns[request - 1]
 
     def _now(self, name: str) -> Fact | None:
-        """Return a known fact of the question as it is now, None if it is no longer in force."""
+        """Return the current version of a fact in the question, None if it is no longer in force."""
         fact = self.book.known().get(self._names[name].id) if name in self._names else None
         return fact if fact is not None and fact.binds else None
 
@@ -99,12 +99,12 @@ class _Keeper:
         return _Rank.JUDGED if "by" in fact.origin else _Rank.SAID
 
     def _may_end(self, fact: Fact, who: str, turn: Turn) -> bool:
-        """Return whether words of the user or the agent in a turn end a fact, unless it was changed since."""
+        """Return whether words of the user or agent in a turn may end a fact: not if it was changed since."""
         rests_on = _Rank.SAID if who == USER or fact.kind is FactKind.ISSUE else _Rank.JUDGED
         return self._rank(fact) <= rests_on and fact.when <= turn.ended
 
     def claim(self, claim: Claim) -> Changes:
-        """Return the file changes that keep a claim, or that confirm the facts which say the same already."""
+        """Return the file changes that keep a claim, or confirm the known facts that say the same."""
         turn = self._turn(claim.request)
         again = [fact for fact in map(self._now, claim.known) if fact is not None]
         binding = [fact for fact in self.book.known().values() if fact.binds]
@@ -116,7 +116,7 @@ class _Keeper:
                 changes |= self.book.confirm(fact.id, turn.exchange_id)
             return changes
         gone = (fact for fact in self.book.known().values() if not fact.binds and fact.when > turn.ended)
-        if repeated(gone, claim.statement) is not None:  # somebody ended what says the same after the session
+        if repeated(gone, claim.statement) is not None:  # a fact that says the same was ended after the session
             return {}
         new, changes = self._made(claim, turn)
         if new is None:
@@ -129,7 +129,7 @@ class _Keeper:
         return changes
 
     def _made(self, claim: Claim, turn: Turn) -> tuple[Fact | None, Changes]:
-        """Return the fact of a claim, None where it was removed or ended, and the file changes that keep it."""
+        """Return the fact of a claim, None if it was removed or ended before, and the file changes that keep it."""
         text = f"{as_written(claim.statement)}\n\n**Why:** {as_written(claim.reason)}" if claim.reason else ""
         made = make_fact(
             claim.kind,
@@ -155,7 +155,7 @@ class _Keeper:
         fact = same._replace(scope=wider(same, made)) if same is not None else made
         changes = self.book.keep(fact, turn.exchange_id, again=is_back, compared=self._compared)
         if changes:
-            self._compared.add(changes[0].id)  # claims of one answer stand beside each other
+            self._compared.add(changes[0].id)  # claims of one answer are not compared with each other
         return changes or (None, {})
 
     def _origin(self, turn: Turn, *, is_agents: bool) -> Mapping[str, str]:
@@ -163,7 +163,7 @@ class _Keeper:
         return origin | ({"word": "agent"} if is_agents else {})
 
     def ending(self, ending: Ending) -> Changes:
-        """Return the file changes that end a known fact, or where they may not, put its ending beside it."""
+        """Return the file changes that end a known fact, or dispute it if the ending may not."""
         fact, turn = self._now(ending.known), self._turn(ending.request)
         if fact is None:
             return {}
@@ -180,7 +180,7 @@ class _Keeper:
         return changes
 
     def verdict(self, verdict: Verdict) -> Changes:
-        """Return the file changes that settle a pair, if it still waits and the verdict ends nothing it must not."""
+        """Return the file changes that settle a pair, if it still waits and the verdict may end the losing fact."""
         pair = self._waiting(verdict.pair)
         if pair is None:
             return {}
@@ -198,7 +198,7 @@ class _Keeper:
         return changes
 
     def _waiting(self, name: str) -> tuple[Fact, Fact] | None:
-        """Return a pair that still waits, None if it does not, was changed since, or is not all the user's own."""
+        """Return a pair that still waits; None if it was settled or changed, or not all is the user's own."""
         older, newer = (self.book.known().get(fact.id) for fact in self._pairs[name])
         if older is None or newer is None or not (older.binds and newer.binds):
             return None
@@ -208,7 +208,7 @@ class _Keeper:
         return (older, newer) if waits and is_old and is_own else None
 
     def _merged(self, older: Fact, newer: Fact, statement: str) -> Changes:
-        """Return the file changes by which one fact with the words of two takes the place of both."""
+        """Return the file changes that replace two facts by one merged from their words."""
         both = f"{older.description} {newer.description}"
         if share(statement, folded(both)) < MERGED or not numbers_of(statement) <= numbers_of(both):
             return {}
@@ -222,7 +222,7 @@ class _Keeper:
         return changes
 
     def fixes(self, fixes: Sequence[Fix]) -> Changes:
-        """Return the file changes that keep fixes: in the pattern of an error that occurred, else as a solution."""
+        """Return the file changes that keep fixes, in the bug pattern of an error that occurred, else as a solution."""
         project = os.path.dirname(self._store.root)
         seen: list[ErrorOccurrence] = []
         changes: Changes = {}
@@ -236,7 +236,7 @@ class _Keeper:
             if near is not None and most:
                 seen.append(near._replace(cases=(near.last._replace(fix=fix.fix, cause=fix.cause),)))
                 continue
-            # A fact is told by its first 200 characters, of which the fix says more than the end of its error.
+            # Sessions see 200 characters of a fact: shorten the error rather than the fix.
             room = max(MAX_DESCRIPTION - len(fix.fix) - len(": ."), _LEAST_OF_ERROR)
             text = f"{one_line(fix.error.rstrip('.'), room)}: {fix.fix}"
             _, more = self._made(Claim(FactKind.SOLUTION, text, fix.cause, fix.request, AGENT), turn)

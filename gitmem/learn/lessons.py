@@ -91,7 +91,7 @@ def patterns_with(
 def _known(
     transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
 ) -> BugPattern | None:
-    """Return the pattern that is most like an error; None if none is, or its file cannot be parsed."""
+    """Return the pattern most similar to an error, None if no parsable one is similar enough."""
     scored = ((likeness(signature, error), path) for path, signature in known.items())
     for _, path in sorted(((score, path) for score, path in scored if score > SAME_ERROR), reverse=True):
         if path in changed:
@@ -107,7 +107,7 @@ def _known(
 
 
 def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
-    """Return the files of patterns, without those whose header a user wrote in a form that cannot be edited."""
+    """Return the files of patterns, skipping those with a header that cannot be edited in place."""
     files: dict[str, bytes | None] = {}
     for path, pattern in changed.items():
         with contextlib.suppress(ValueError):
@@ -134,7 +134,7 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
     return learn_findings(own, session, host, findings) if findings else None
 
 
-_OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
+_OFTEN = 5  # commits of a file since a pattern's last error, from which it has changed a lot
 _FROM_HISTORY = 0.8  # confidence
 
 
@@ -162,14 +162,14 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
 
 
 def learn_project(store: Store) -> str | None:
-    """Read the project's files, its git and the store into documents; return the commit, None if nothing changed.
+    """Describe the project from its files, git history and store; return the commit, None if nothing changed.
 
     Bug patterns whose files changed a lot are marked as stale, in a commit of its own. Raises GitmemError if the
     documents could not be committed.
     """
     root = os.path.dirname(store.root)
     if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":
-        return None  # the user's own store, or one below the home: there is no project around it
+        return None  # the user store, or one below the home: no project around it
     code = project_code(root, store.context.environ)
     if code is not None and code.root != os.path.realpath(root):
         code = None  # the project is a folder of some other repository
@@ -217,7 +217,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
 
 
 def mark_stale(store: Store, past: Past) -> str | None:
-    """Mark the patterns most of whose files are gone or changed often since; return the commit, if any."""
+    """Mark patterns as stale if most of their files are gone or changed often; return the commit, if any."""
     there = frozenset(past.files)
 
     def changed_a_lot(pattern: BugPattern) -> bool:

@@ -1,7 +1,7 @@
-"""Read what an agent noted in files from a transcript's records, as `gitmem.learn.facts.adopt` does from a folder.
+"""Read an agent's notes from a transcript's records, as `gitmem.learn.facts.adopt` does from a folder.
 
-These are its own memory files (`.claude/projects/PROJECT/memory/*.md`), and documents that it wrote where the user
-asked it to remember something. Edits are carried out in order; what failed, or was refused, changes nothing.
+Notes are its own memory files (`.claude/projects/PROJECT/memory/*.md`), and documents it wrote when the user asked it
+to remember something. Edits are applied in order; a failed or refused edit is skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-MACHINE = "transcript"  # in the origin of a mirror, where a folder's has the machine
+MACHINE = "transcript"  # in a mirror's origin, in place of the machine's name
 _OWN = re.compile(r"(?:^|[\\/])\.claude[\\/]projects[\\/][^\\/]{1,200}[\\/]memory[\\/][^\\/]{1,200}\.md$")
 _DOCUMENT = re.compile(r"[^\\/]{1,200}\.md$")
 _ASKED = re.compile(
@@ -30,14 +30,14 @@ _ASKED = re.compile(
 
 
 class Note(Value):
-    """A file as the records left it."""
+    """A file after all edits in the records."""
 
     text: str
     at: datetime
 
 
 class Notes:
-    """The files that an agent noted something in, by their paths."""
+    """The agent's note files, by path."""
 
     def __init__(self) -> None:
         self.files: dict[str, Note] = {}
@@ -45,7 +45,7 @@ class Notes:
         self._calls: dict[str, Record] = {}
 
     def watched(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records, and note what the agent writes in them."""
+        """Yield the records, applying the agent's edits of note files."""
         for record in records:
             if record.role is Role.USER and not (record.injected or record.sidechain):
                 words = words_in(record.text)
@@ -73,7 +73,7 @@ class Notes:
 
 
 def _edited(text: str, edit: dict[str, object]) -> str:
-    """Return a text after one edit: a whole new text, or a passage replaced; of an unknown text, the new passage."""
+    """Return a text after an edit: the whole new text, or one passage replaced; if unknown, the new passage alone."""
     whole, old, new = (edit.get(key) for key in ("content", "old_string", "new_string"))
     if isinstance(whole, str):
         return whole
@@ -85,9 +85,9 @@ def _edited(text: str, edit: dict[str, object]) -> str:
 
 
 def adopt_notes(store: Store, notes: Notes) -> Adopted:
-    """Mirror the files that a transcript's agent noted something in, as a folder's; a second call adds nothing.
+    """Mirror the note files of a transcript's agent, as those of a folder; a second call adds nothing.
 
-    Nothing is retired, and what a fact says already is left out: the folder itself may have been mirrored here.
+    No fact is retired, and notes that repeat a fact are skipped: the folder itself may have been mirrored here.
     """
     files = ((re.split(r"[\\/]", path)[-1], note) for path, note in notes.files.items())
     texts = ((name, cleaner(store, note.at)(note.text), note.at) for name, note in files)

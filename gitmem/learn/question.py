@@ -1,4 +1,4 @@
-"""Compose the question about a session: its record in windows, and what is known already. Pure.
+"""Compose the question about a session: its record in windows, and the known memory. Pure.
 
 Tested through `tests/learn/test_reply.py`.
 """
@@ -29,11 +29,11 @@ from gitmem.values import Value
 PURPOSE = "session"
 USER, AGENT, TOOL = "USER", "AGENT", "TOOL"
 CUT = "[…]"  # stands for the middle of a text that is left out
-FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
-RAN = "RAN"  # begins the part of a tool with the last commands that worked and did more than read
-CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
-_STOPPED, _ENDS = "INTERRUPTED by USER", "ENDS HERE, before an answer"  # parts of a tool, the second of a cut record
-LASTS = "yes"  # of a fact: more than the task at hand depends on it
+FIXED = "CHANGED SINCE:"  # begins a tool's part with the changes until a failing command worked
+RAN = "RAN"  # begins a tool's part with the last commands that worked and did more than read
+CHANGED = "CHANGED FILES"  # begins a tool's part with the files that a request changed
+_STOPPED, _ENDS = "INTERRUPTED by USER", "ENDS HERE, before an answer"  # parts of a tool; the second ends a cut record
+LASTS = "yes"  # value of `lasts`: the fact matters beyond the task at hand
 KINDS = {
     "decision": FactKind.DECISION,
     "rule": FactKind.RULE,
@@ -51,7 +51,7 @@ STATES = {
 _WINDOW_BYTES = 12_000 * 4  # of the record in one question: 12,000 tokens
 _KNOWN_BYTES = 3_000 * 4
 _LENGTHS = (4_000, 2_000, 1_000, 500)  # characters of a part, the fewer the longer the session
-_WINDOWS = 3  # up to which a session is shown with its longest parts
+_WINDOWS = 3  # of a session, up to which its parts may have the greatest length
 _MOST_WINDOWS = 6
 _MID, _ERROR, _COMMAND, _FIX = 600, 500, 300, 600  # characters of other texts
 _MOST_FAILURES, _MOST_RUNS, _RUN = 6, 5, 160  # of a request: commands that failed, others, and characters of each
@@ -93,7 +93,7 @@ def _list_of(**fields: object) -> dict[str, object]:
 
 
 def _schema(**more: object) -> dict[str, object]:
-    """Return the schema of an answer; `more` fields of a request come first, as the others rest on them."""
+    """Return the schema of an answer; `more` fields of a request come first, so that a model thinks of them first."""
     return _object(
         ended=_list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
         pairs=_list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
@@ -113,13 +113,13 @@ def _schema(**more: object) -> dict[str, object]:
 
 
 SCHEMA = _schema(left=_TEXT)
-ANSWERED = _schema()  # of an answer that is read: one that was kept before `left` was asked for has none
+ANSWERED = _schema()  # of a stored answer; older ones lack `left`
 
 
 class SaidPart(Value):
     """What somebody said in a request, numbered from 1; `who` is USER, AGENT or TOOL.
 
-    `own` are the author's own statements in it, nothing quoted, pasted or printed; None where the text alone says.
+    `own` are the author's own statements in it, without quoted, pasted or printed text; None: derive it from `text`.
     """
 
     request: int
@@ -133,9 +133,9 @@ class SaidPart(Value):
 
 
 class KnownMemory(Value):
-    """The memory on the subjects of a session: in a question F1, F2 …, C1, C2 … and pairs that wait, W1, W2 ….
+    """The memory on the subjects of a session: facts (F1, F2 … in a question), concepts (C1 …), waiting pairs (W1 …).
 
-    Of a pair the older fact comes first.
+    The older fact of a pair comes first.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -156,9 +156,9 @@ class KnownMemory(Value):
 
 
 def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
-    """Return the record of a session, whose turns are redacted, in windows of at most 12,000 tokens.
+    """Split the record of a session, from redacted turns, into windows of at most 12,000 tokens.
 
-    Parts of a long session are shortened; of one that is longer still, the first window and the last ones count.
+    Parts of a long session are shortened. If it is still too long, only the first window and the last ones are kept.
     """
     windows: list[tuple[SaidPart, ...]] = []
     for length in _LENGTHS:
@@ -169,7 +169,7 @@ def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
 
 
 def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
-    """Yield parts in windows; one that goes on with a request begins with it again, to tell what is left of it."""
+    """Yield parts in windows; a window that continues a request repeats it first, so that `left` can be judged."""
     window: list[SaidPart] = []
     size = 0
     for part in parts:
@@ -191,7 +191,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         tools += [*_ran(turn)]
         tools += ["WORKED the last test or build"] if verdict_of(turn.runs) is Outcome.SUCCESS else []
         tools += [_STOPPED if turn.stopped else _ENDS] if turn.interrupted else []
-        # What an agent said last is its answer, unless it was on its way to a tool call.
+        # The agent's last text is its answer, unless the turn was interrupted before a tool call.
         said = [text for text in turn.said if turn.interrupted or text != turn.answer]
         answer = "" if turn.answer in said else turn.answer
         folder = f"{turn.cwd}/" if turn.cwd else ""
@@ -207,12 +207,12 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
 
 
 def _stated(words: UserWords) -> str:
-    """Return what the user states in words of theirs, without the question or the call that they are about."""
+    """Return the user's statements in these words, without the question or the call that they answer."""
     return own_statements(words.text) if states(words) else ""
 
 
 def _failed(turn: Turn) -> Iterator[str]:
-    """Yield the last failing commands of a turn, of many each once, with the error and the changes until it worked."""
+    """Yield a turn's last failing commands, each once, with the error and the changes until it worked."""
     failures = [failure for failure in turn.failures if told_error(failure.error)]
     last = [failure for failure in failures if not (failure.again and len(failures) > _MOST_FAILURES)]
     for failure in last[-_MOST_FAILURES:]:
@@ -223,7 +223,7 @@ def _failed(turn: Turn) -> Iterator[str]:
 
 
 def _ran(turn: Turn) -> Iterator[str]:
-    """Yield one line of the last commands of a turn that worked and did more than read."""
+    """Yield a line of each of the last commands of a turn that worked and did more than read."""
     fixes = {failure.fixed_by for failure in turn.failures}
     worked = (run.command for run in turn.runs if not run.failed and run.command not in fixes)
     acted = [*dict.fromkeys(command for command in worked if not only_reads(command))]
@@ -232,7 +232,7 @@ def _ran(turn: Turn) -> Iterator[str]:
 
 
 def _clipped(text: str, most: int) -> str:
-    """Return a text without its middle if it is long, and without blank lines."""
+    """Return a text without blank lines, and without its middle if it is long."""
     text = re.sub(r"\n\s*\n", "\n", text.strip())
     return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} {CUT} {text[-(most // 3) :].lstrip()}"
 
@@ -240,9 +240,9 @@ def _clipped(text: str, most: int) -> str:
 def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:
     """Return the memory that a session may change, within 3,000 tokens.
 
-    First the pairs that wait for a verdict and the open issues, then the facts in force whose words, the rarer the
-    more, stand in the session; long facts are not ranked below short ones. Last come the newest rules, decisions and
-    preferences: "two spaces" ends "Indent with four columns", and has no word of it.
+    First come the pairs that wait for a verdict and the open issues, then the facts in force by the words they share
+    with the session, rare words weighing more and the length not at all. Last come the newest rules, decisions and
+    preferences: "two spaces" ends "Indent with four columns" and shares no word with it.
     """
     said = frozenset(stem for part in parts for stem in stems_of(part.text))
     current = in_force(facts)
@@ -269,7 +269,7 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
 
 
 def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
-    """Return the pairs that contradict each other and wait, the newest first; of each the older fact first."""
+    """Return the pairs of contradicting facts that wait, the newest first, each as (older, newer)."""
     known = {fact.id: fact for fact in facts}
     pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
     for fact in facts:
@@ -282,7 +282,7 @@ def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
 def question_of(
     instructions: str, window: Iterable[SaidPart], known: KnownMemory, earlier: Mapping[str, str]
 ) -> Question:
-    """Return the question about one window, for a larger model if a pair waits; `earlier` as in windows before."""
+    """Return the question about a window, for a larger model if a pair waits; `earlier` are earlier claims."""
     names = known.names()
     name_of = {fact.id: name for name, fact in names.items()}
     lines = [f"{name} ({day_of(fact.when)}) {fact.kind.value}: {fact.description}" for name, fact in names.items()]
@@ -296,6 +296,6 @@ def question_of(
 
 
 def digest_of(question: Question) -> str:
-    """Return the digest of all that a model is shown in a question; an answer that was recorded counts for no other."""
+    """Return the digest of a whole question, so that a stored answer is used for no other one."""
     text = json.dumps([question.instructions, question.material, question.schema], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""What passed of a model's answers about a session: claims, endings, verdicts, fixes, requests. Pure.
+"""The parts of a model's answers about a session that passed: claims, endings, verdicts, fixes, requests. Pure.
 
 Tested through `tests/learn/test_reply.py`.
 """
@@ -15,10 +15,10 @@ from gitmem.values import Value
 
 
 class Claim(Value):
-    """A fact that passed. `request` is the number of the request that it quotes, `who` whose words those are.
+    """A fact that passed. `request` is the number of the request that it quotes, `who` is the speaker quoted.
 
-    The other fields with names are of the question: `known` says the same already, `replaces` are facts whose place it
-    takes, `disputes` those whose place it may take, which waits for a verdict.
+    Three fields contain names of the question: `known` are facts that already say the same, `replaces` facts that it
+    replaces, `disputes` facts that it may replace, which waits for a verdict.
     """
 
     kind: FactKind
@@ -34,7 +34,7 @@ class Claim(Value):
 
 
 class Ending(Value):
-    """A known fact that no longer holds, with no claim in its place; `how` says how an issue was solved, or is ""."""
+    """A known fact no longer in force, without a successor; `how` is how an issue was solved, or ""."""
 
     known: str
     why: Why
@@ -61,7 +61,7 @@ class Fix(Value):
 
 
 class RequestResult(Value):
-    """What a request came to, in one sentence; `topic` is a name, or that of a known concept in the question."""
+    """The result of a request in one sentence; `topic` is a title, or the name of a known concept in the question."""
 
     request: int
     sentence: str
@@ -70,7 +70,7 @@ class RequestResult(Value):
 
 
 class Judged(Value):
-    """What passed of the answers about a session, and how many claims were refused, by reason."""
+    """The parts of the answers about a session that passed, and the number of refused claims by reason."""
 
     facts: tuple[Claim, ...] = ()
     endings: tuple[Ending, ...] = ()
@@ -85,7 +85,7 @@ class Judged(Value):
         return len(self.facts) + len(self.endings) + len(self.verdicts) + len(self.fixes)
 
     def joined(self, later: Judged) -> Judged:
-        """Return what this window and a later one say, without what the later one ends or says again."""
+        """Join this window's claims with a later one's, dropping those that it ends and its repetitions."""
         gone = {name for claim in later.facts for name in (*claim.replaces, *claim.disputes)}
         gone |= {ending.known for ending in later.endings}
         facts = [claim for number, claim in enumerate(self.facts, 1) if f"S{number}" not in gone]
@@ -102,7 +102,7 @@ class Judged(Value):
 
 
 def is_found(name: str) -> bool:
-    """Return whether a name is that of a claim of an earlier window."""
+    """Return whether a name is that of an earlier window's claim."""
     return name.startswith("S")
 
 

@@ -1,7 +1,7 @@
-"""Keep what each request came to, in a model's words: exchanges, concepts and episodes of the session.
+"""Keep the result of each request in a model's words: exchanges, concepts and episodes of the session.
 
-They take the place of what was made without a model: sentences and outcomes of the session's exchanges, also in
-`memory.md`; the concepts its exchanges are in; its episodes. What a user changed, named or cleared stays.
+They replace what was made without a model: summaries and outcomes of the session's exchanges, also in `memory.md`; the
+concepts of its exchanges; its episodes. What a user changed, named or cleared stays.
 Tested through `tests/learn/test_judge.py`.
 """
 
@@ -69,7 +69,7 @@ class JudgedSession(Value):
 
 
 class _Task(Value):
-    """Requests one after the other on one topic."""
+    """Consecutive requests on one topic."""
 
     topic: str
     results: tuple[RequestResult, ...]
@@ -83,7 +83,7 @@ def keep_results(
     results: Sequence[RequestResult],
     known: KnownMemory,
 ) -> Changes:
-    """Return the file changes that keep what the requests of a session came to."""
+    """Return the file changes that keep the results of a session's requests."""
     if not results:
         return {}
     names = {name: concept.name for name, concept in known.topics().items()}
@@ -110,7 +110,7 @@ def _exchanges(
         filed, logged = (parse(place.entry) if place else None for place in places)
         if digest in edited:
             continue
-        told = _told(filed or logged, session, turn, result)
+        told = _reworded(filed or logged, session, turn, result)
         if told is None:
             continue
         document = document.with_body(put_entry(document.body, SECTION, render(told), document.newline))
@@ -123,11 +123,11 @@ def _exchanges(
     return changes | ({MEMORY: recent.render()} if memory is not None else {})
 
 
-def _told(exchange: Exchange | None, session: JudgedSession, turn: Turn, result: RequestResult) -> Exchange | None:
-    """Return an exchange in the model's words; None for small talk that no exchange was made of."""
+def _reworded(exchange: Exchange | None, session: JudgedSession, turn: Turn, result: RequestResult) -> Exchange | None:
+    """Return an exchange in the model's words; None for small talk."""
     if exchange is not None:
         asked = exchange.summary if exchange.raw else exchange.asked
-        details = "" if result.outcome is Outcome.REFUTED else exchange.details  # the day's log has the agent's words
+        details = "" if result.outcome is Outcome.REFUTED else exchange.details  # stay in the daily log
         return exchange._replace(
             summary=result.sentence, asked=asked, details=details, outcome=result.outcome, raw=False
         )
@@ -139,7 +139,7 @@ def _told(exchange: Exchange | None, session: JudgedSession, turn: Turn, result:
 
 
 def _refuted(transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]) -> Changes:
-    """Return the changes of the days' logs that say of what was refuted that it was, and how."""
+    """Return the changes of the daily logs that mark refuted exchanges as such, with the reason."""
     changes: Changes = {}
     for result in (result for result in results if result.outcome is Outcome.REFUTED):
         turn = session.turns[result.request - 1]
@@ -155,7 +155,7 @@ def _refuted(transaction: Transaction, session: JudgedSession, results: Iterable
 
 
 def _edited_exchanges(store: Store, transaction: Transaction, path: str) -> set[str]:
-    """Return the digests of the exchanges in a session's file that a user changed."""
+    """Return the digests of the exchanges that a user changed in a session's file."""
     edited: set[str] = set()
     before: dict[str, Exchange] = {}
     for is_users, data in _versions(store, transaction, path):
@@ -166,7 +166,7 @@ def _edited_exchanges(store: Store, transaction: Transaction, path: str) -> set[
 
 
 def _versions(store: Store, transaction: Transaction, path: str) -> Iterator[tuple[bool, bytes]]:
-    """Yield the versions of a file, oldest first, and whether a user made each."""
+    """Yield each version of a file, oldest first, as (whether a user made it, content)."""
     commits = log(store.repository.git, "HEAD", paths=(path,))
     last: bytes | None = None
     for commit in reversed(commits):
@@ -185,13 +185,13 @@ def _is_users(store: Store, transaction: Transaction, path: str) -> bool:
 
 
 def _tasks(session: JudgedSession, results: Iterable[RequestResult]) -> list[_Task]:
-    """Return the requests in groups of one topic each, those that follow each other."""
+    """Group consecutive requests on one topic."""
     ordered = sorted(results, key=lambda result: result.request)
     tasks = []
     for topic, group in groupby(ordered, key=lambda result: result.topic.casefold()):
-        some = tuple(group)
-        turns = tuple(session.turns[result.request - 1] for result in some)
-        tasks.append(_Task(some[0].topic if topic else "", some, turns))
+        same_topic = tuple(group)
+        turns = tuple(session.turns[result.request - 1] for result in same_topic)
+        tasks.append(_Task(same_topic[0].topic if topic else "", same_topic, turns))
     return tasks
 
 
@@ -202,7 +202,7 @@ def _concepts(
     results: Iterable[RequestResult],
     file: tuple[str, bytes],
 ) -> Changes:
-    """Return the changes that move the session's exchanges from concepts made by words into those of their topics."""
+    """Return the changes that move the session's exchanges from concepts made without a model to their topics'."""
     path, data = file
     exchanges = {tail_of(exchange.id): exchange for exchange in exchanges_in(data)}
     concepts = {concept.id: concept for concept in known_concepts(store)}
@@ -228,18 +228,18 @@ def _concepts(
 
 
 def _left(store: Store, transaction: Transaction, concepts: dict[str, Concept], digests: Collection[str]) -> Changes:
-    """Return the changes that take exchanges out of concepts that were made by words; `concepts` are as after them."""
+    """Return the changes that remove exchanges from concepts made without a model; updates `concepts`."""
     changes: Changes = {}
     for concept in [*concepts.values()]:
-        gone = tuple(name for name in concept.exchanges if tail_of(name) in digests)
-        data = transaction.read(concept.path) if gone else None
-        is_by_words = data is not None and Document.parse(data).get("method") == OFFLINE
-        if data is None or not is_by_words or _is_users(store, transaction, concept.path):
+        removed = tuple(name for name in concept.exchanges if tail_of(name) in digests)
+        data = transaction.read(concept.path) if removed else None
+        is_offline = data is not None and Document.parse(data).get("method") == OFFLINE
+        if data is None or not is_offline or _is_users(store, transaction, concept.path):
             continue
-        rest = concept._replace(exchanges=tuple(name for name in concept.exchanges if name not in gone))
-        if rest.exchanges:
-            concepts[concept.id] = rest
-            changes[concept.path] = render_changed(data, rest, (), gone)
+        remaining = concept._replace(exchanges=tuple(name for name in concept.exchanges if name not in removed))
+        if remaining.exchanges:
+            concepts[concept.id] = remaining
+            changes[concept.path] = render_changed(data, remaining, (), removed)
         else:
             del concepts[concept.id]
             changes[concept.path] = None
@@ -247,7 +247,7 @@ def _left(store: Store, transaction: Transaction, concepts: dict[str, Concept], 
 
 
 def _concept_of(topic: str, concepts: Mapping[str, Concept], exchange: Exchange) -> Concept:
-    """Return the concept with the name of a topic, with one more exchange."""
+    """Return the concept named like a topic, known or new, with one more exchange."""
     same = next((concept for concept in concepts.values() if concept.name.casefold() == topic.casefold()), None)
     if same is not None:
         return joined(same, exchange)._replace(name=same.name)
@@ -259,7 +259,7 @@ def _concept_of(topic: str, concepts: Mapping[str, Concept], exchange: Exchange)
 def _episodes(
     store: Store, transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]
 ) -> Changes:
-    """Return the changes that put the session's tasks into episodes, in place of those made without a model."""
+    """Return the changes that replace episodes made without a model by those of the session's tasks."""
     changes: Changes = {}
     for turn in session.turns:
         path = find_episode_file(transaction, episode_id(session.id, turn.exchange_id), turn.started)
@@ -280,7 +280,7 @@ def _episodes(
 
 
 def _episode(session: JudgedSession, task: _Task, before: Episode | None) -> Episode:
-    """Return the episode of a task; what is no model's, such as errors and times, stays as it was found before."""
+    """Return the episode of a task; errors, times and the like are kept from the episode `before`."""
     turns = task.turns
     exchanges = tuple(turn.exchange_id for turn in turns)
     files = relative_files([file for turn in turns for file in turn.files], (turns[0].cwd,))

@@ -1,12 +1,12 @@
-"""What lasts of a session where no model is asked: what the user says explicitly, and what was saved. Pure.
+"""Find lasting statements in a session without a model: what the user states explicitly, and what was saved. Pure.
 
 A clause of the user counts if it has one of the few phrases of `gitmem/data/LANGUAGE/cues.tsv` ("from now on",
-"Decision:", "never" at the head of an order) and none that takes it back: a question, a report of others, "for now".
-Nothing is inferred from choices, moods or tenses. Only the user's own words state something: quotations, code, what
-programs printed, diffs, chats, documents and texts to be translated do not. A wrong rule is worse than a missing one.
+"Decision:", "never" at the head of an order) and none that cancels it: a question, a report of others, "for now".
+Nothing is inferred from choices, moods or tenses. Only the user's own words count, not quotations, code, printed
+output, diffs, chats, documents or texts to be translated. A wrong rule is worse than a missing one.
 
-Sentences of the agent are no facts: what it decides it saves itself, and its words replace those that the user's words
-make in the same turn.
+Sentences of the agent are no facts: it saves its own decisions, and these replace facts learned from the user's words
+in the same turn.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LABELS = {
     "preference": FactKind.PREFERENCE,
     "rule": FactKind.RULE,
     "knowledge": FactKind.CORE_LOGIC,
-}  # kinds of phrases that are no part of the statement
-_LASTING = ("lasts", "opens", "forbids")  # kinds of phrases that make a rule of an order
-# Korean particles: who acts, what is done ("입력값을 검증해"), a topic and how ("변수명은 snake_case로 해").
+}  # kinds of phrases that are left out of the statement
+_LASTING = ("lasts", "opens", "forbids")  # kinds of phrases that make an order a rule
+# Korean particles: the subject, the object ("입력값을 검증해"), a topic and the manner ("변수명은 snake_case로 해").
 _ACTS, _DONE, _TOPIC, _HOW = (
     re.compile(rf"\S{particle}\s")
     for particle in ("(?<![같없많깊높])[이가]", "[을를]", "(?<![때에서로])[은는]", "[로에게]")
@@ -54,32 +54,32 @@ _QUOTED = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]|\d{2,}")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
-# A line from which on a message is not the user's own: a heading, a diff, what a program or a chat wrote, the head of a
-# mail. What `own_statements` takes for printed is gone by then.
+# A line from which on a message is not the user's own: a heading, a diff, a line of a program or chat, a mail header.
+# `own_statements` has removed printed text before.
 _FOREIGN = re.compile(
     r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-(?:(?!-[a-z-]+[은는을를]\s)\S|  \S)"
     r"|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
     r"|\[?[0-9]{1,2}:[0-9]{2}|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}"
     r"|@?[A-Z][a-z]{1,20}: )"
 )
-# A line that points to what follows: somebody else's text.
+# A line that introduces somebody else's text.
 _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
     r"|^이 |[:\u2193\u2b07\U0001f447]\s*$"
 )
 # Where a text may begin within a line: behind ">>>", a colon, before a capital as in "the slogan Never …".
 _TEXT_BEGINS = re.compile(r">>>|: +(?=\S)|(?<=[^\W\d_A-Z]) (?=[A-Z])")
-# What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing", but not the
-# verbs that end so by themselves.
+# After "always" or "never" in English these make no order: a hyphen, "hits", "ended", "failing", but not verbs whose
+# base form ends so.
 _ENDS_SO = (
     "(?:re)?(?:seed|feed)|(?:pro|ex)ceed|embed|need|heed|weed|breed|shred|shed|speed|bring|ping|ring|string|spring|swing"
     "|(?:re)?focus|bias|alias"
 )
 _TELLS = re.compile(rf"[^\s\w,]|\s+(?!(?:{_ENDS_SO})\b)\w+(?:[^s]s|ed|ing)\b", re.IGNORECASE)
 _IS_SENTENCE = re.compile(r"(?<!\.)[.!\u3002\uff01]\s*$")
-_BY_AGENT_TOOL = "memory_save"  # ends the name of the tool in each host
+_BY_AGENT_TOOL = "memory_save"  # suffix of the tool's name in each agent
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
-_AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
+_AROUND = timedelta(seconds=2)  # tolerance around a turn, as its events have their own times
 _MAX_FILES = 12
 
 
@@ -118,11 +118,13 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 
 
 def facts_of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[FoundFact]:
-    """Yield the facts that the user states in a turn: in its prompt, and wherever else they spoke."""
+    """Yield the facts that the user states in a turn, in its prompt or other words of theirs."""
     spoken = (human_text(turn.prompt), *(words.text for words in turn.words if states(words)))
-    for said in (said for text in spoken for said in statements_of(text)):
-        text, scope = as_statement(said.text), (turn.scope,) if turn.scope else ()
-        yield FoundFact(said.kind, text, SAID, turn.started, turn.exchange_id, files_named(text, files), scope=scope)
+    for statement in (statement for text in spoken for statement in statements_of(text)):
+        text, scope = as_statement(statement.text), (turn.scope,) if turn.scope else ()
+        yield FoundFact(
+            statement.kind, text, SAID, turn.started, turn.exchange_id, files_named(text, files), scope=scope
+        )
 
 
 def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
@@ -134,9 +136,9 @@ def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
     own, statements = own_words(own_statements(unicodedata.normalize("NFC", prompt))), list[Statement]()
-    said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
+    own_blocks = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
     stated: Statement | None = None  # by the clause before
-    for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
+    for clause in (clause for block in own_blocks for sentence in sentences_of(block) for clause in _clauses(sentence)):
         if stated and _is_reason(clause) and len(stated.text) + len(clause) < _LONGEST:
             statements[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
             continue
@@ -146,34 +148,33 @@ def statements_of(prompt: str) -> list[Statement]:
 
 
 def own_words(prompt: str) -> str:
-    """Return the part of a prompt that is plainly the user's own, "" for a message about somebody else's text.
+    """Return the beginning of a prompt that is plainly the user's own, "" for a message about somebody else's text.
 
-    It ends where another's line begins, and where a line follows one that is no whole sentence: behind a heading, a
-    question or a hint stands a text to be worked on.
+    It ends before a line of somebody else, and after a line that is no whole sentence: a text to be worked on follows a
+    heading, a question or a hint.
     """
     lines = prompt.split("\n")
-    asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # what stands before it
+    asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # about the text before
     is_about_text = asks_about or any(phrases("task").search(line.strip()) for line in lines)
     if len(prompt) > _OWN_WORDS or prompt.startswith("/") or is_about_text:
         return ""
     own, before = list[str](), ""
     for line in lines:
-        said = without_opening(line)  # "Two things: never …" is no chat, and what follows no text that it names
-        is_foreign = _FOREIGN.match(said) and not _label(said)
+        content = without_opening(line)  # "Two things: never …" is neither a chat line nor a label of a text
+        is_foreign = _FOREIGN.match(content) and not _label(content)
         if line.strip() and (is_foreign or (before and not _goes_on(before, line))):
             break
-        own.append(_without_text(said))
-        if own[-1] != said:
+        own.append(_without_text(content))
+        if own[-1] != content:
             break
         before = line.strip() or before
     return "\n".join(own)
 
 
 def _goes_on(line: str, behind: str) -> bool:
-    """Return whether the user goes on behind a line: it is a statement, or a whole sentence that points to no text.
+    """Return whether the line after `line` is the user's too: `line` is a statement, or a sentence introducing no text.
 
-    "Add a login page" may do without a full stop where the next line begins with a label: whoever pastes a text below
-    it has it worked on, and says so.
+    An order such as "Add a login page" needs no full stop if the next line begins with a label: it introduces no text.
     """
     if _label(line):
         return True
@@ -185,7 +186,7 @@ def _goes_on(line: str, behind: str) -> bool:
 
 
 def _without_text(line: str) -> str:
-    """Return a line up to a text in it that would state something: "Make this polite: Never be late."."""
+    """Return a line without an embedded text that would count as a statement: "Make this polite: Never be late."."""
     is_own = _label(line) or _begins(line)
     for place in _TEXT_BEGINS.finditer(line):
         is_text = _begins(line[place.end() :]) and not (is_own or _has("lasts", line[: place.start()]))
@@ -195,7 +196,7 @@ def _without_text(line: str) -> str:
 
 
 def _begins(text: str) -> bool:
-    """Return whether a text begins as a statement without a label does."""
+    """Return whether a text begins like a statement without a label."""
     return any(phrases(kind).match(text) for kind in _LASTING)
 
 
@@ -204,12 +205,12 @@ def _has(kinds: str, text: str) -> bool:
 
 
 def _label(line: str) -> bool:
-    """Return whether a line begins with a label of a statement ("Decision:"), and with no speaker's name."""
+    """Return whether a line begins with a label of a statement ("Decision:"), not with a speaker's name."""
     return any(_cue(kind, line) for kind in _LABELS)
 
 
 def _cue(kind: str, text: str, language: str = "") -> re.Match[str] | None:
-    """Return the phrase of a kind that a text has, None without one; a label ends where its word does."""
+    """Return the first phrase of a kind in a text, None without one or for a label within a longer word."""
     cue = phrases(kind, language).search(text)
     is_within = cue is not None and kind in _LABELS and cue[0][-1:].isalnum() and text[cue.end() :][:1].isalnum()
     return None if is_within else cue
@@ -229,7 +230,7 @@ def _is_reason(clause: str) -> bool:
 
 
 def _stated(clause: str) -> Statement | None:
-    """Return a clause as a statement, None if it has no phrase that says that it lasts, or one that takes it back."""
+    """Return a clause as a statement, None without a phrase that marks it as lasting, or with one that cancels it."""
     clause = without_opening(clause)
     bare = _masked(clause).strip(" .!…")
     if len(clause) > _LONGEST or _has("empty", bare):
@@ -251,7 +252,7 @@ def _stated(clause: str) -> Statement | None:
 
 
 def _orders(name: str, clause: str, cue: re.Match[str], language: str) -> bool:
-    """Return whether a clause is an order: by its end where a language marks it there, else if nothing tells."""
+    """Return whether a clause is an order, by its ending in a language with such endings, else unless it reports."""
     ends = phrases("ending", language)
     if ends.pattern != _NOTHING:
         head, _, reason = clause.rpartition(", ")
@@ -266,7 +267,7 @@ def _orders(name: str, clause: str, cue: re.Match[str], language: str) -> bool:
 
 
 def _is_asked(clause: str, language: str) -> bool:
-    """Return whether a clause whose end may tell or order names what is to be done and nobody who does it."""
+    """Return whether a clause with an ambiguous ending is an order: it names an action and nobody who acts."""
     if _ACTS.search(clause) or phrases("report", language).search(clause):
         return False
     topic, done = _TOPIC.search(clause), _DONE.search(clause)
@@ -274,7 +275,7 @@ def _is_asked(clause: str, language: str) -> bool:
 
 
 def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
-    """Return the facts that the agent saved while a turn went on; a save that names no session is of the turn, too."""
+    """Return the facts that the agent saved during a turn, including saves without a session."""
     if not (
         any(_COMMAND.search(run.command) for run in turn.runs)
         or any(name.endswith(_BY_AGENT_TOOL) for name in turn.used)
@@ -291,17 +292,17 @@ def saved_in(facts: Iterable[Fact], turn: Turn) -> list[Fact]:
 
 
 def is_saved(fact: Fact) -> bool:
-    """Return whether an agent or a user saved a fact: it was not learned, nor mirrored from elsewhere."""
+    """Return whether an agent or a user saved a fact, rather than that it was learned or mirrored."""
     return bool(fact.origin.get("tool")) and "id" not in fact.origin
 
 
 def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
-    """Return the fact that a claim says again in its own words, None if it says something else."""
+    """Return the saved fact that a claim repeats in other words, None if there is none."""
     return next((fact for fact in saved if repeats(fact.description, text)), None)
 
 
 def without_opening(text: str) -> str:
-    """Return a text without words such as "ok, and also" that lead over to it."""
+    """Return a text without lead-ins such as "ok, and also"."""
     while match := phrases("opening").match(text):
         rest = _OPENING_END.match(text, match.end())
         if rest is None:
@@ -315,14 +316,14 @@ def _masked(text: str) -> str:
 
 
 def as_statement(text: str) -> str:
-    """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
+    """Return a sentence normalised as a fact's text, so that spelling variants make one fact."""
     text = as_written(text)
-    if _PLAIN_WORD.match(text) and not is_korean(text):  # whose first word in Latin letters is a name
+    if _PLAIN_WORD.match(text) and not is_korean(text):  # in Korean, a first word in Latin letters is a name
         text = text[0].upper() + text[1:]
     return text
 
 
 def as_written(text: str) -> str:
-    """Return a sentence on one line with a full stop and without words that lead over to it, its case as it is."""
+    """Return a sentence on one line with a full stop and without lead-ins, its case unchanged."""
     text = without_opening(" ".join(text.split())).rstrip(" .,;:!…")
     return text if text.endswith(("?", "。")) else f"{text}."
