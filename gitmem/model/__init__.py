@@ -1,1 +1,1 @@
-"""Values and pure functions: what a fact, an exchange, a turn, an episode, a pattern is, a file a noun."""
+"""Values and pure functions, one file for each noun: fact, exchange, turn, episode, pattern and others."""

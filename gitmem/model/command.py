@@ -1,6 +1,6 @@
-"""Read the command lines of a turn: what they run, behind whatever wrapper, and whether that changes anything. Pure.
+"""Read the command lines of a turn: the programs run, without wrappers, and whether they change anything. Pure.
 
-What programs do stands in tables: `commands.tsv` (kinds of commands and outputs), `effects.tsv`, `wrappers.tsv`.
+Tables list what programs do: `commands.tsv` (kinds of commands and outputs), `effects.tsv`, `wrappers.tsv`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from gitmem.platform.machine import table
 
-# Words of an error's telling line, surely and perhaps; and words of lines that say nothing.
+# Words of a line that surely, or perhaps, names the error; and words of lines that say nothing.
 TELLING = (
     ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
     ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
@@ -25,7 +25,7 @@ def form(kind: str) -> re.Pattern[str]:
 
 
 _JOINERS = r"(?<!\s)\s*(?:&&|\|\||;|\n)\s*"
-# A quoted text, but for the script of a shell, whose commands are those of the line.
+# A quoted text, except a script given to a shell: its commands count as the line's.
 _TEXT = r"(?<!sh -c )(?<!sh -lc )(?:'[^'\n]*'|(?<!\\)\"(?:[^\"\\\n]|\\.)*\")"
 _SIGNS = "&|;<>"
 _IN_TEXT = str.maketrans(_SIGNS, "\ue000\ue001\ue002\ue003\ue004")
@@ -34,14 +34,14 @@ _OUTPUT = r"(?<!\s)\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head
 # A quoted text of several lines.
 _SCRIPT = r"(?<!\\)\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
-# A process, or an id as of a lock.
+# The id of a process, or of something else such as a lock.
 _ONCE = r"\bkill\b.{0,20}\s[0-9]+|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
-# Shows the end, but hides whether it worked.
+# A pipe that shows the end of the output, but hides the exit code.
 _TO_READER = r"(?<!\s)\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"
-_OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
+_OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or time argument of a wrapper
 _WHERE = r" (?:--(?:filter|workspace|prefix|dir|cwd)[= ]|-[CFw] )\S+"  # in which package a command runs
-# What follows a failure alone.
+# Commands run only after a failure.
 _OTHERWISE = r"(?<!\s)\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n])))"
 _OF_VERB = r"[\s:=-]+"
 _NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|exceptions?|invalid|missing|unknown)\b"
@@ -74,16 +74,16 @@ def written(command: str) -> str:
 
 
 def is_once(command: str) -> bool:
-    """Return whether a command line helps no second time: it names a process or an id."""
+    """Return whether a command line cannot be reused: it names a process or an id."""
     return re.search(_ONCE, command) is not None
 
 
 def works_now(failed: str, worked: str, said: str = "") -> bool:
-    """Return whether a command that worked shows that a failed one works now, behind whatever wrapper.
+    """Return whether a command that worked shows that a failed one works now, wrappers aside.
 
-    Of a pipe only the end is known, unless `said`, its output, is shown to its end without a word of failure. Of
-    commands in a row only the last is known, unless `&&` is between them. What reads, installs, commits or the like
-    before the end of the failed row need not be done again.
+    Only the last command of a pipe is known to have worked, unless the output, `said`, is complete and mentions no
+    failure. Of a sequence only the last command is known to have worked, unless joined by `&&`. Commands before the end
+    of the failed line that read, install, commit or the like need not be repeated.
     """
     if "|" in worked and said and not _tells_failure(said):
         worked = re.sub(_TO_READER, "", worked)
@@ -96,12 +96,12 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
 
 
 def runs_again(failed: str, later: str) -> bool:
-    """Return whether a command line runs the end of a failed one once more."""
+    """Return whether a command line runs the last command of a failed one again."""
     return any(_normalized(part) in _known(later) for part in _parts(failed)[-1:])
 
 
 def runs_otherwise(failed: str, worked: str) -> bool:
-    """Return whether a command line that worked does more than a failed one, or runs it in another environment."""
+    """Return whether a command line that worked runs other commands than a failed one, or in another environment."""
     first, second = ([_unwrapped(part) for part in _parts(line) if not _only_reads(part)] for line in (failed, worked))
     return first != second
 
@@ -112,44 +112,44 @@ def _tells_failure(said: str) -> bool:
 
 
 def _parts(command: str) -> list[str]:
-    """Return the commands of a line, without redirections, pipes to pagers and each `cd`."""
+    """Return the commands of a line, without redirections, pipes to pagers and `cd`."""
     line = re.sub(f"{_OUTPUT}|{_OTHERWISE}", "", _without_signs(command).partition("<<")[0])
     parts = (part.translate(_AS_BEFORE) for part in re.split(_JOINERS, line.strip()))
     return [part for part in parts if part and not part.startswith("cd ")]
 
 
 def _without_signs(command: str) -> str:
-    """Return a command line in whose quoted texts no sign joins or redirects commands."""
+    """Return a command line with the shell operators in quoted texts removed."""
     return re.sub(_TEXT, lambda text: text[0].translate(_IN_TEXT), command)
 
 
 def _only_reads(part: str) -> bool:
-    """Return whether a command and all that it is piped to only read."""
+    """Return whether all commands of a pipe only read."""
     return all(form("looks").match(stage.strip()) for stage in _without_signs(part).split("|"))
 
 
 def _known(worked: str) -> set[tuple[str, ...]]:
-    """Return the commands of a line that worked, as far as its end shows it."""
+    """Return the commands of a successful line that its exit code shows to have worked."""
     last = re.split(r"(?<!\s)\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
     parts = (part for part in last.split("&&") if "|" not in part)
     return {_normalized(plain) for part in parts for plain in _parts(part.translate(_AS_BEFORE))}
 
 
 def _is_done_once(part: str) -> bool:
-    """Return whether a command need not be done again: it acts, commits, starts something, or sets up the shell."""
+    """Return whether a command need not be repeated: it has an effect, commits, starts something, or sets the shell."""
     starts = part.endswith(("&", "&)"))
     return starts or _has_side_effect(part) or is_commit(part) or part.startswith(("git add ", "set "))
 
 
 def _normalized(part: str) -> tuple[str, ...]:
-    """Return the words of a command without its wrappers, in any order if there are flags among them."""
+    """Return a command's words without its wrappers, sorted if some are flags."""
     words = _unwrapped(part)[0]
     return tuple(sorted(words)) if any(word.startswith("-") for word in words) else words
 
 
 @cache
 def _unwrapped(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a command without its wrappers, and what chose its environment."""
+    """Return a command's words without its wrappers, and the words that choose its environment."""
     words = [word.strip("'\"") for word in part.split()]
     around: list[str] = []
     flags = _words_of("wrappers.tsv")
@@ -165,7 +165,7 @@ def _unwrapped(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _wrapper(words: list[str]) -> int:
-    """Return the number of words of the wrapper at the head of a command, negative if it chooses no environment."""
+    """Return the length in words of a command's leading wrapper, negative if it chooses no environment."""
     if re.match(_SET, words[0]):
         return 1
     head = [words[0].rpartition("bin/")[2], *words[1:2]]
@@ -197,9 +197,9 @@ def _has_side_effect(part: str) -> bool:
     if not words or words[:2] == ("git", "add"):
         return False
     named = _words_of("effects.tsv")
-    told = [*takewhile(lambda word: not word.startswith("-"), words[1:3])]
-    said = {verb for word in told for verb in (word, re.split(_OF_VERB, word)[-1]) if verb == word or verb != "ci"}
-    if form("task").match(" ".join(words)) and not any(map(form("checks").search, told)):
-        said |= {re.split(_OF_VERB, word)[0] for word in told}
+    heads = [*takewhile(lambda word: not word.startswith("-"), words[1:3])]
+    verbs = {verb for word in heads for verb in (word, re.split(_OF_VERB, word)[-1]) if verb == word or verb != "ci"}
+    if form("task").match(" ".join(words)) and not any(map(form("checks").search, heads)):
+        verbs |= {re.split(_OF_VERB, word)[0] for word in heads}
     program = named["program"] & {words[0], " ".join(words[:2])}
-    return bool(program or said & named["verb"] or set(words) & named["flag"])
+    return bool(program or verbs & named["verb"] or set(words) & named["flag"])

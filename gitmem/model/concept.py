@@ -18,7 +18,7 @@ from gitmem.values import Value
 SECTION = "Exchanges"
 OFFLINE = "offline"
 MAX_KEYWORDS, MAX_FILES = 10, 12
-_FEWEST = 2  # files and keywords in common
+_FEWEST = 2  # files and keywords in common with an exchange that joins
 _NAMED_AFTER = 8  # exchanges from which the name stays
 _NAMES = 3  # files and names in a name
 _LONGEST_NAME = 60  # characters
@@ -34,15 +34,15 @@ def concept_id(first: str) -> str:
 def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1.
 
-    Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
-    case and 0 where one is empty; where neither has files, keywords are all there is.
+    It is the mean of the overlap of their files and that of their keywords, each |A∩B| / min(|A|, |B|), ignoring case,
+    and 0 if one is empty. If neither has files, it is the overlap of keywords.
     """
     files = _folded(exchange.files), _folded(concept.files)
     return likeness_of_work(files, (_stems(exchange.keywords), _stems(concept.keywords)))
 
 
 def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | None:
-    """Return the concept that has most in common with an exchange, the newest of equals; None for a new one."""
+    """Return the concept with the greatest affinity to an exchange, the newest of equals; None for a new concept."""
     best, score = None, (JOINS, "")
     for concept in concepts.values():
         files = _folded(exchange.files) & _folded(concept.files)
@@ -54,14 +54,14 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | Non
 
 
 def name_of(keywords: Sequence[str], files: Sequence[str]) -> str:
-    """Return a name for a concept: its first file and the names among its keywords, "" for a subject without either.
+    """Return a concept's name from its first file and the names among its keywords, or "" if it has neither.
 
     Words such as "timeouts, pushed, future" name nothing.
     """
     file = files[0].rpartition("/")[2] if files else ""
     names = [word for word in keywords if _NAME.search(word) and word.casefold() not in file.casefold()]
-    said = ", ".join(names[: _NAMES - bool(file)])
-    return f"{file}: {said}" if file and said else file or said
+    joined_names = ", ".join(names[: _NAMES - bool(file)])
+    return f"{file}: {joined_names}" if file and joined_names else file or joined_names
 
 
 def begun(exchange: Exchange) -> Concept:
@@ -107,7 +107,7 @@ def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
 
 
 def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
-    """Return a concept's file with another header, lines added and some exchanges removed; all else stays."""
+    """Return a concept's file with a new header, lines added and some exchanges removed; all else stays."""
     document = Document.parse(data)
     before = parse_concept(data, concept.path)
     for key in ("name", "updated", *_LISTS):
@@ -136,7 +136,7 @@ def link_of(line: str) -> str:
 
 
 def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
-    """Return names without regard to case: first those that came again, then new ones, then the rest."""
+    """Merge names, ignoring case: first known ones that came again, then new ones, then the rest."""
     again = {name.casefold() for name in new}
     front = {name.casefold(): name for name in known if name.casefold() in again}
     merged = {**front, **{name.casefold(): front.get(name.casefold(), name) for name in new}}

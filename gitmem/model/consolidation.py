@@ -4,10 +4,9 @@ A day goes into its ISO week when it is more than `weekly_days` old, a week into
 what gives a week its year, too) when its last day is more than `monthly_days` old. A step makes or extends one document
 and takes its sources out of the tree; history keeps them.
 
-A document of weeks or months has a section for each day or week: a few sentences made of it by `Digest`. What is no
-chatter stays as it is, with its ids: decisions, preferences and open issues for ever, in weeks also what was
-learned and fixed; what was decided in a prompt, a line each; and every line that a user wrote by hand. So tiers
-lose no decision.
+A weekly or monthly document has a section for each day or week, with a few sentences made by `Digest`. Some entries
+stay as they are, with their ids: decisions, preferences and open issues; in weeks also lessons and fixes; a line for
+each decision made in a prompt; and every line that a user wrote by hand. So no decision is lost.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ from gitmem.values import Value
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
-_OVER = 2  # days; a younger day is not over in every time zone
+_OVER = 2  # days of age from which a day is over in every time zone
 OFFLINE = "offline"
 
-# The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
+# Summarizes a section's text, given its title, in sentences of a line each; "" if it has nothing to say.
 Digest = Callable[[str, str], str]
 
 _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
 _EXCHANGE = "Exchange"
-# A line on a decision that the user made in a prompt: whole and with its day, in weeks and months alike.
+# A line with a decision that the user made in a prompt and its day, in weeks and months alike.
 _DECIDED = re.compile(r"^- [0-9]{4}-[0-9]{2}-[0-9]{2}: \*\*(?:Decision|Preference|Rule)\*\*: [^\n]*\n?", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
@@ -73,7 +72,7 @@ def plan_consolidation(
 ) -> tuple[ConsolidationStep, ...]:
     """Return the steps due for these paths, days before weeks, the oldest first.
 
-    A week that a first run makes of old days becomes part of its month in the next one; 0 days switch a tier off.
+    A week made from old days in this run joins its month in the next run; 0 days switch a tier off.
     """
     steps: dict[str, tuple[str, list[str]]] = {}
     for path in sorted(paths):
@@ -96,7 +95,7 @@ def consolidate(
 ) -> bytes:
     """Return the target's document with its sources added to the content `before`.
 
-    `decisions` are lines on what was decided in prompts, by the tail of the exchange's id. Idempotent: a section is
+    `decisions` are lines with decisions made in prompts, by the tail of the exchange's id. Idempotent: a section is
     replaced, an entry added once.
     """
     document = Document.parse(before if before is not None else period_document(step.period))
@@ -109,7 +108,7 @@ def consolidate(
         scope |= {*as_texts(part.get("scope")), *scopes_in(tags)}
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
-        known = body[place.body : place.end] if place else ""  # a day that came again: keep both
+        known = body[place.body : place.end] if place else ""  # the day has been consolidated before: keep both texts
         decided = _decided(f"{known}{told}", source, period, decisions)
         sentences = "\n".join(filter(None, (*decided, digest(_DECIDED.sub("", f"{known}{told}"), period))))
         if sentences:
@@ -126,7 +125,7 @@ def consolidate(
 
 
 def _decided(told: str, source: str, period: str, decisions: Mapping[str, str]) -> list[str]:
-    """Return the lines on decisions of a section: those it has, and those learned from its day's exchanges."""
+    """Return the lines of decisions for a section: its present ones, and those learned from its day's exchanges."""
     lines = [match[0].rstrip("\n") for match in _DECIDED.finditer(told)]
     made = (decisions.get(tail_of(entry.entry.id), "") for entry in find_entries(source))
     return [*dict.fromkeys((*lines, *(f"- {period}: {line}" for line in made if line)))]
@@ -144,10 +143,10 @@ def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes
 
 
 def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
-    """Return the lines of a daily log or a weekly document that sentences in one of `holders` replace.
+    """Return the lines of a daily log or weekly document that sentences in one of `holders` replace.
 
-    These are the entries that a consolidation does not keep, and of a week the sentences on its days; none of a period
-    that is not over.
+    These are the entries that a consolidation does not keep, and a week's sentences on its days. A period that is not
+    over has none.
     """
     last = _day_of(path) or _last_day(path)
     if last is None or (today - last).days < _OVER:
@@ -164,7 +163,7 @@ def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: 
 
 
 def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
-    """Return the documents that may summarise a day or a week: path, section, labels of kept entries."""
+    """Return the documents that may summarize a day or week: path, section title, labels of kept entries."""
     if day := _day_of(path):
         week, month = holders_of(day)
         return [(week, period, _IN_WEEKS), (month, week_of(day), _ALWAYS)]
@@ -178,7 +177,7 @@ def _sentences(body: str) -> list[str]:
 
 
 def retold_lines(data: bytes, there: Collection[str]) -> str:
-    """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
+    """Return the sentences of a weekly or monthly document on periods whose own files, in `there`, exist again."""
     remaining = []
     for text in _sentences(Document.parse(data).body):
         period = text.partition("\n")[0].lstrip("#").strip()
@@ -192,7 +191,7 @@ def _day_of(path: str) -> date | None:
 
 
 def _last_day(path: str) -> date | None:
-    """Return the Sunday of a weekly document, which is no second version of one."""
+    """Return the Sunday of a weekly document, None for other files and second versions."""
     return last_day(path) if path.startswith(f"{WEEKLY}/") and "_" not in path else None
 
 
@@ -206,7 +205,7 @@ def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry
 
 
 def _to_digest(body: str) -> str:
-    """Return the text of a log to summarise: results and findings, or requests if there are none."""
+    """Return the text of a log to summarize: results and findings, or requests if there are none."""
     entries = [entry.entry for entry in find_entries(body) if entry.entry.label not in _ALWAYS]
     results = [result for result in map(_result, entries) if result is not None]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
@@ -222,7 +221,7 @@ def _result(entry: Entry) -> Entry | None:
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
-    """Return the text that people wrote into a log, with a title each: no entries and no headings of gitmem's."""
+    """Return the texts that users wrote into a log, each with a title, without gitmem's entries and headings."""
     pieces: list[str] = []
     carried: list[tuple[str, str]] = []
     parts = sections(body)
@@ -265,7 +264,7 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
 
 
 def _rank(title: str) -> tuple[int, str]:
-    """Return the place of a section: periods first, then people's text, then kept entries."""
+    """Return the sort key of a section: periods first, then users' text, then kept entries."""
     if _PERIOD.fullmatch(title):
         return 0, title
     return (1, title) if title.startswith(BY_HAND) else (2, "")

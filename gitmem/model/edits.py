@@ -1,8 +1,8 @@
-"""What a tool call edits: the files, what changes in them in a few words, and all lines that it adds. Pure.
+"""Read what a tool call edits: the files, a short text of each change, and all lines added. Pure.
 
-Hosts say an edit in one of four forms: a patch of git's or the host's own, the text before and after, the whole new
-file, or a list of edits. A host that reports the resulting patch of a write is believed before the call itself, since
-a rewritten file holds many lines that were there.
+Hosts report an edit in one of four forms: a patch of git or of their own, the text before and after, the whole new
+file, or a list of edits. The resulting patch of a write, if reported, is preferred to the call, since a rewritten file
+contains many unchanged lines.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping
 from gitmem.values import Value
 
 Added = tuple[tuple[str, str], ...]  # paths as the call names them, each with the added lines
-PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
+PLACE = "change `"  # begins an edit's text; one of more than a few lines only names the file
 EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 PATHS = ("file_path", "notebook_path", "path")
 _BEFORE, _AFTER = ("old_string", "old_str"), ("new_string", "new_str", "content", "file_text", "new_source")
 _BEGIN, _MOVED = "*** Begin Patch", "*** Move to: "
 _HEADS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
 _MAX_PATH = 1_000  # characters
-_MAX_CHARACTERS = 2_000_000  # of one call; a larger file was generated
+_MAX_CHARACTERS = 2_000_000  # of one call; a larger file is generated
 _MOST, _LONGEST = 6, 320  # lines and characters of a change that is shown
-_UNTOLD = ".env"  # begins the name of a file whose lines stay untold
+_UNTOLD = ".env"  # prefix of a file name whose lines are never shown
 
 
 class Edit(Value):
-    """What a call does to a file: each line that it takes out behind `-`, each that it puts in behind `+`.
+    """A call's edit of a file, with removed lines after `-` and added ones after `+`.
 
-    `moved` is the new path, "" if it stays.
+    `moved` is the new path, or "".
     """
 
     path: str
@@ -36,7 +36,7 @@ class Edit(Value):
 
 
 def edits_of(tool: str, tool_input: Mapping[str, object]) -> list[Edit]:
-    """Return what a tool call edits, file by file; nothing for a tool that edits none."""
+    """Return the edits of a tool call, one for each file; none for a tool that does not edit."""
     if tool not in EDITORS:
         return []
     patch = _first(tool_input, ("patch", "command"))
@@ -55,17 +55,17 @@ def changed_files(edits: list[Edit]) -> tuple[str, ...]:
 
 
 def shown_changes(edits: list[Edit]) -> tuple[str, ...]:
-    """Return edits as texts, one a file: its lines if they are few, else the file alone."""
+    """Return a text for each edit: its lines if they are few, else the file alone."""
     return tuple(_shown(edit) for edit in edits)
 
 
 def is_place(change: str) -> bool:
-    """Return whether the text of an edit says no more than which file was changed."""
+    """Return whether the text of an edit only names the file."""
     return change.startswith(PLACE) and change.endswith("`") and change.count("`") == 2  # noqa: PLR2004
 
 
 def added_lines(edits: list[Edit], result: object = None) -> Added:
-    """Return each file with the lines added to it, joined by line feeds; `result` is what the host reports."""
+    """Return each file with its added lines, joined by line feeds; `result` is the host's report of the call."""
     reported = _from_result(result)
     texts = ((edit.moved or edit.path, reported or _added(edit.lines)) for edit in edits)
     return tuple((path, text[:_MAX_CHARACTERS]) for path, text in texts if text)
@@ -99,7 +99,7 @@ def _patched(patch: str) -> list[Edit]:
 
 
 def _differing(before: str, after: str) -> list[str]:
-    """Return the lines of a text and of its successor without those with which both begin and end."""
+    """Return the differing lines of two versions, without their common beginning and end."""
     old, new = before.splitlines(), after.splitlines()
     least, start, end = min(len(old), len(new)), 0, 0
     while start < least and old[start] == new[start]:

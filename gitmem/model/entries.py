@@ -1,7 +1,7 @@
 """The entries of a turn in the daily log and in `memory.md`. Pure.
 
-Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
-entries whenever and by whomever it is captured.
+They are made without a model, in the language of the conversation, from the turn alone: the same turn gives the same
+entries on every machine and at any time.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ DONE_LENGTH = 400
 COMMAND_LENGTH = 120
 _FAILURES_SHOWN = 3
 _SHORT_ANSWER = 120  # characters
-_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
+_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" goes into the log only
 _WORDS = re.compile(r"[^\W\d_]+")
-_HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # what an agent says where its model did not answer
+_HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # an agent's text when its model did not answer
 
 _COURTESIES = 3  # courtesies at the start of an answer
-_READ = 20_000  # characters from which sentences are taken
-_LOOK_AT = 1_000  # characters searched for them
+_READ = 20_000  # characters of a text from which sentences are taken
+_LOOK_AT = 1_000  # characters searched for courtesies
 _COURTESY = (
     *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
     *("you're right", "you're absolutely right", "you are right", "you're welcome"),
@@ -57,14 +57,14 @@ _BEGINS_WORK = ("let me ", "now let me", "i'll ", "working on it")
 
 
 class Placed(Value):
-    """An entry, its section, and its time, which gives the day of its daily log."""
+    """An entry, its section, and its time, which determines its daily log."""
 
     section: str
     entry: Entry
     at: datetime
 
 
-# Words of an exchange that its turn writes, in English and Korean.
+# Phrases in an exchange about a fixed failure, in English and Korean.
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
 _UNFIXED = ("not fixed in this turn", "이 턴에서는 해결되지 않음")
 _FILES = tuple(f"{word}: " for word in LABEL_FILES)
@@ -88,11 +88,10 @@ def remember(
     exchange: bool = True,
     answer_chars: int = ANSWER_LENGTH,
 ) -> Remembered | None:
-    """Return the entries of a turn; None where it was idle: an empty prompt, a notification.
+    """Return the entries of a turn, None for an idle one: an empty prompt or a notification.
 
-    `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
-    agent's own boot files say (`turns.content_lines`). Without `exchange`, the host's model writes what goes into
-    `memory.md`.
+    File names are made relative to the first of the folders `roots` that contains the file; `boot_lines` are lines of
+    the agent's own boot files (`turns.content_lines`). Without `exchange`, the host's model writes `memory.md`.
     """
     read = _read(turn, roots, boot_lines)
     if read is None:
@@ -111,19 +110,19 @@ def remember(
 def exchange_of(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, is_last: bool | None = None
 ) -> Entry | None:
-    """Return the exchange entry of a turn, as in `remember`, or as its finished session has it; None if it has none.
+    """Return the exchange entry of a turn as `remember` or its finished session makes it, None if it has none.
 
-    `is_last` says whether the session ends with the turn; None while it runs.
+    `is_last`: whether the session ends with the turn; None while the session runs.
     """
     read = _read(turn, roots, boot_lines)
     return _exchange(*read) if read is not None and _is_exchange(*read[:3], is_last=is_last) else None
 
 
 def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool | None = None) -> bool:
-    """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone.
+    """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are only recorded.
 
-    So is what nobody answered, as it is mostly said once more, but for the last words behind a broken-off request. Of
-    a finished session short answers to requests that say little are left out, too.
+    Unanswered requests are only recorded, too, as users mostly repeat them, except the last one of a session. In a
+    finished session so are short answers to requests that say little.
     """
     if counts_alone(asked) if done else is_last and has_last_word(asked):
         return True
@@ -138,7 +137,7 @@ def _is_exchange(turn: Turn, asked: str, done: str, *, is_last: bool | None = No
 def _read(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
-    """Return a turn with its request, result and relative files; None if nobody said or did anything in it."""
+    """Return a turn with its request, result and relative files, None if nothing was said or done in it."""
     failures = [failure for failure in turn.failures if told_error(failure.error)]
     for root in filter(None, roots):
         places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
@@ -157,16 +156,16 @@ def _read(
 
 
 def _tells(said: str, done: str, tools: int) -> bool:
-    """Return whether an answer to "ok", or to nothing that a user said, tells more than a courtesy."""
+    """Return whether an answer to "ok", or to no words of a user, says more than a courtesy."""
     if not said.strip():
         return bool(tools) and len(done) >= _IDLE_ANSWER
     return bool(tools and done) or len(done) >= _IDLE_ANSWER
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
-    """Return names of files as a user in one of the folders `roots` says them, with `/`, each once.
+    """Return file names relative to the first of `roots` that contains them, with `/`, each once.
 
-    Files of the agent's own, such as its plans, are left out.
+    The agent's own files, such as its plans, are left out.
     """
     prefixes = [root.replace("\\", "/").rstrip("/") + "/" for root in roots if root]
     names: dict[str, None] = {}
@@ -196,7 +195,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
 
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry | None:
-    """Return the entry of `memory.md`: request, result, files, failures and their fixes; None if it has none."""
+    """Return a turn's entry in `memory.md`: request, result, files, failures and fixes; None if all are empty."""
     korean = is_korean(asked or done)
     failed = []
     # A test run until it passes is one failure.
@@ -217,7 +216,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
         raw=True,
     )
     entry = render(exchange, korean=korean)
-    return entry if entry.text else None  # "go on", a command, "ok": the day's log alone has it
+    return entry if entry.text else None  # "go on", a command or "ok" is only in the daily log
 
 
 def _is_fixed(failure: Failure) -> bool:
@@ -225,7 +224,7 @@ def _is_fixed(failure: Failure) -> bool:
 
 
 def _fixed(failure: Failure, *, korean: bool) -> str:
-    """Return the fix of a failure: what alone changed before its command worked, or that it then worked."""
+    """Return the fix of a failure: the only change before its command worked, or that it then worked."""
     if failure.explained:
         return failure.explained
     if failure.meanwhile and "\n" not in failure.meanwhile:
@@ -247,7 +246,7 @@ def joined_exchange(before: str, after: str) -> str:
 
 
 def _about(line: str) -> str:
-    """Return the key that makes two lines of an exchange one: both list files, or both are about one failure."""
+    """Return the key under which lines of an exchange are merged: lists of files, or lines about one failure."""
     return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
 
 
@@ -267,7 +266,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def _is_courtesy(sentence: str) -> bool:
-    """Return whether a sentence in lower case tells nothing: of "Yes, it overwrites the file" the rest does."""
+    """Return whether a lower-case sentence is mere courtesy; "Yes, it overwrites the file" is not, by its rest."""
     courtesy = next((words for words in _COURTESY if sentence.startswith(words)), "")
     return sentence.startswith(_BEGINS_WORK) or (bool(courtesy) and not any(keywords(sentence[len(courtesy) :])))
 
@@ -288,8 +287,8 @@ def _result(done: str) -> str:
 LEFT_OUT = "[…]"
 PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
 _MOST = 400_000  # characters of a text; real ones have a few thousand
-_BEGINNING = 0.6  # share of the kept text that comes from the beginning
-# A code block, a table, a short line, or a sentence of a long one, with the blanks behind it.
+_BEGINNING = 0.6  # share of the kept text taken from the beginning
+# A code block, a table, a short line, or a sentence of a long one, with the following blanks.
 _PIECE = re.compile(
     r"(?:^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)|(?:^[ \t]*\|.*\n?)+"
     r"|.{1,200}$|.{1,1000}?(?:(?<=[.!?])[ \t]+|(?<=[。！？])|$)|.{1,1000})\n*|\n+",  # noqa: RUF001
@@ -317,7 +316,7 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
-    """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
+    """Return an agent's texts between its tool calls, each once, without those that the answer contains."""
     known = " ".join(answer.split())
     unsaid = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
     return tuple(filter(None, unsaid))

@@ -1,7 +1,7 @@
 """An episode, a finished task of a session (docs/format.md, "Episodes"), and its file. Pure.
 
-It is a view of its exchanges: it names them, and sums up problem, solution and lessons in short lines. The file has
-front matter for programs and sections for people, who may correct them: what the sections say is what is read.
+It names its exchanges, and sums up their problem, solution and lessons in short lines. The file has front matter for
+programs and sections for users, who may correct them: the sections are what is read back.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 
 LETTER = "e"
-UNMENDED = ": nothing fixed it"  # ends the line of an error
+UNMENDED = ": nothing fixed it"  # suffix of the line of an unfixed error
 
 
 class Episode(Value):
-    """A finished task. `exchanges` are ids, `links` their lines; `outcome` is None where nothing shows one.
+    """A finished task. `exchanges` are ids, `links` their lines; `outcome` is None if nothing shows one.
 
-    `steps` counts its tool calls.
-    `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
-    until its slowest error was fixed; each 0 if unknown.
+    `steps` is the number of tool calls, `seconds` the duration of its turns, `tokens` the growth of the context in
+    them, `mended_in` the seconds until its slowest error was fixed; each 0 if unknown.
     """
 
     id: str
@@ -53,8 +52,8 @@ class Episode(Value):
     seconds: int = 0
     tokens: int = 0
     mended_in: int = 0
-    by: str = ""  # the model whose words it has
-    scope: tuple[str, ...] = ()  # the parts of the project it is of, none: all
+    by: str = ""  # the model that wrote it
+    scope: tuple[str, ...] = ()  # the parts of the project it belongs to; empty: all
 
 
 def episode_id(session: str, exchange: str) -> str:
@@ -161,7 +160,7 @@ def _body(episode: Episode) -> list[str]:
 
 
 def _told(body: str) -> dict[str, Any]:
-    """Return the fields that the sections of a body tell; blank lines count for nothing."""
+    """Return the fields in the sections of a body, ignoring blank lines."""
     sections: dict[str, list[str]] = {}
     title = ""
     for line in filter(None, map(str.strip, body.split("\n"))):

@@ -1,8 +1,8 @@
-"""Read the errors out of a command's output, without what changes from run to run. Pure.
+"""Read the errors in a command's output, without parts that vary between runs. Pure.
 
-A command's output is long, and one or two of its lines say what went wrong. They are found by the forms that common
-tools print (`gitmem/data/errors.tsv`); taken is a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`) and the
-message, masked. `likeness` compares two.
+One or two lines of a long output name the error. They are found by the forms that common tools print
+(`gitmem/data/errors.tsv`). An error has a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`) and a masked
+message. `likeness` compares two.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _NUMBER = re.compile(
     r"(?<![A-Za-z_/])(?:[+-]|(?<![0-9]))[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])"
 )
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
-_SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
-_HEADING = re.compile(r"(?:[A-Z][a-z]+ ){1,2}Error$")  # `Compilation Error` above what it is
+_SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, quoted by linters at the end of a line
+_HEADING = re.compile(r"(?:[A-Z][a-z]+ ){1,2}Error$")  # such as `Compilation Error`, above the error itself
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 # The beginning of an error within a sentence.
 _BEGINS = re.compile(
     r"(?<![\w.])[`'\"\u2018\u2019\u201c\u201d(]?"
     r"(?=(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S|error TS[0-9])"
 )
-_REST = re.compile(r"(?<=[!-~])\s+[가-힣].*")  # of a sentence in Korean, behind an error in English
+_REST = re.compile(r"(?<=[!-~])\s+[가-힣].*")  # the rest of a Korean sentence after an English error
 _CHECKS = frozenset(
     {"assert", "AssertionError", "FAIL", "FAILED", "panicked", "runtime error"}
-)  # what they say is of one test
-# Words of messages that say only which step failed, or that a value is not the one expected.
+)  # kinds whose message is about one test
+# Words of messages that only say which step failed, or that a value was unexpected.
 _STEPS = frozenset(
     re.findall(
         r"\w+",
@@ -65,12 +65,12 @@ class ErrorSignature(Value):
 
 
 def signature(kind: object, message: object) -> ErrorSignature:
-    """Return a signature from what was kept of it, perhaps in the header of a document."""
+    """Return a signature from its stored fields, such as those in a document's header."""
     return ErrorSignature(as_line(kind), as_line(message))
 
 
 def fields_of(error: ErrorSignature) -> dict[str, object]:
-    """Return what is kept of a signature, without what is empty."""
+    """Return the fields of a signature to store, without empty ones."""
     return {key: value for key in ("type", "message") if (value := getattr(error, key))}
 
 
@@ -92,25 +92,25 @@ def read_errors(output: str, most: int = MAX_ERRORS) -> list[ErrorSignature]:
 
 
 def quoted(text: str) -> str:
-    """Return a prompt as an output, if it quotes an error whose type it names; else ""."""
+    """Return a prompt to be read as an output if it quotes an error with its type, else ""."""
     output = _REST.sub("", _BEGINS.sub("\n", text))
     return output if any(error.type for error in read_errors(output)) else ""
 
 
 def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
-    """Return whether an error is one that came before: the same, or nearly the same."""
+    """Return whether an error is a known one: the same, or nearly the same."""
     return likeness(known, seen) > SAME_ERROR
 
 
 def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
-    """Return how alike two errors are, from 0 (as of two types) to 1."""
+    """Return the likeness of two errors, from 0 (such as different types) to 1."""
     if (known.type, known.message) == (seen.type, seen.message):
         return 1.0
     return error_likeness(known.message, seen.message) if known.type == seen.type else 0.0
 
 
 def is_telling(error: ErrorSignature) -> bool:
-    """Return whether an error says enough to be known again: no failed test or step whose cause stands elsewhere."""
+    """Return whether an error is specific enough to recognize: no failed test or step with its cause elsewhere."""
     words = error_words(error.message)
     named = error.type not in {"", "Error", "Exception", "fatal", "ERROR", "FATAL"}
     is_step = not named and words.keys() <= _STEPS
@@ -136,7 +136,7 @@ def _lines(output: str) -> list[str]:
 
 @cache
 def _forms(*kinds: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the forms of these kinds in `gitmem/data/errors.tsv`, in order."""
+    """Return the patterns of these kinds in `gitmem/data/errors.tsv`, in order."""
     return [(row[0], re.compile(row[1])) for row in table("errors.tsv") if row[0] in kinds]
 
 
@@ -148,7 +148,7 @@ def _form(kind: str) -> re.Pattern[str]:
 def _telling(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Yield type and message of each error, the most specific first; of raised exceptions the last first.
 
-    Beside the first, a line of another form counts only if it has both type and message.
+    After the first, a line of another form counts only with both type and message.
     """
     first = None
     taken: set[int] = set()
@@ -172,7 +172,7 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _continued(lines: list[str], at: int, message: str) -> str:
-    """Return a message with the next lines that have text, as long as they end with a colon or are a heading.
+    """Return a message with the next non-empty lines, as long as it ends with a colon or is a heading.
 
     The line below "Caused by:" belongs to the message, too.
     """

@@ -14,14 +14,14 @@ from gitmem.model.turns import Failure, Turn, effect_of
 
 _LONGEST = 400  # characters of a command or of an edit
 _MAX_CHANGED = 6
-_NEXT = 3  # turns after one, in which its commands may work again
-_LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))  # before a fix in a failure that was read back from a log
+_NEXT = 3  # later turns in which a failed command may work again
+_LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))  # precedes the fix in a failure read back from a log
 
 
 def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:
     """Return the errors of a session, each once a turn; files are relative to the project.
 
-    An error that its turn leaves may be fixed in one of the next, where its command works.
+    An error left by its turn may be fixed in one of the next turns, when its command works.
     """
     listed = list(turns)
     return [
@@ -51,7 +51,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
 
 
 def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Failure]]]:
-    """Return the errors of a turn, each with the failed commands that it made fail."""
+    """Return the errors of a turn, each with the failed calls that it caused."""
     groups: list[tuple[ErrorSignature, list[Failure]]] = []
     for failure in failures:
         error = read_error(failure.error) if _is_error(failure) else None
@@ -64,7 +64,7 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
 
 
 def _is_error(failure: Failure) -> bool:
-    """Return whether a failed call is an error: not a command that only reads, not a call the host refused."""
+    """Return whether a failed call is an error, not a command that only reads or a call that the host refused."""
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
@@ -100,7 +100,7 @@ def _case(turn: Turn, failure: Failure, roots: Sequence[str]) -> Case:
 
 
 def _below(change: str, roots: Sequence[str]) -> str:
-    """Return an edit whose file is named from the project."""
+    """Return an edit's text with its file's path relative to the project."""
     for root in roots:
         change = change.replace(f"`{root.rstrip('/')}/", "`")
     return change

@@ -1,7 +1,7 @@
 """Events of an agent's host, delivered by its hooks, in one form for all hosts.
 
-The JSON of Claude Code is read; other hosts' is brought into this shape first (gitmem.hosts). Nothing of it is trusted:
-a field of the wrong type counts as missing, and texts are bounded.
+This module reads the JSON of Claude Code; gitmem.hosts converts that of other hosts to it first. The JSON is not
+trusted: a field of the wrong type counts as missing, and texts are bounded.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TARGETS = (*PATHS, "url", "pattern", "query", "description")
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
-# Tools that write a whole plan down, and its place in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
+# Tools that write a whole plan, and its key in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
 _PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
-_APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a user accepted a plan
+_APPROVED = "ExitPlanMode"  # Claude Code's tool that succeeds when the user accepts a plan
 _STATES = ("pending", "in_progress", "completed")
 GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code
 _MAX_STEPS = 50
-# Lines of a plan that begin a step, the surest form first: a box to tick, a numbered heading, a number, a dash.
+# Lines that begin a step of a plan, the clearest form first: a checkbox, a numbered heading, a number, a dash.
 _STEPS = (
     r"^[-*] \[(?P<done>[ xX])\] +(?P<text>.+)",
     r"^#{1,6} +(?:\*\*)?(?:(?:step|phase|task|단계) *)?[0-9]{1,2}(?:단계)?[.):\u2014-]? +(?P<text>.+)",
@@ -50,7 +50,7 @@ class HookKind(StrEnum):
 
     SESSION_START = "SessionStart"
     PROMPT = "UserPromptSubmit"
-    NOTICE = "(notice)"  # in the place of a prompt, which nobody typed: a turn without a request begins
+    NOTICE = "(notice)"  # in place of a prompt, typed by nobody: begins a turn without a request
     TOOL = "PostToolUse"
     TOOL_FAILED = "PostToolUseFailure"
     WORDS = "(words)"  # only in a transcript: what the user said besides the prompt
@@ -60,7 +60,7 @@ class HookKind(StrEnum):
     POST_COMPACT = "PostCompact"
     SESSION_END = "SessionEnd"
     SAID = "(said)"  # only in a transcript: between two tool calls
-    INTERRUPTED = "(interrupted)"  # only in a transcript: the user broke the turn off, or its end did
+    INTERRUPTED = "(interrupted)"  # only in a transcript: the user, or the transcript's end, broke the turn off
 
 
 class HookEvent(Value):
@@ -108,7 +108,7 @@ _TEXT_OF = {
 
 
 def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
-    """Return the event in a hook's JSON; None for events that a memory does not need.
+    """Return the event in a hook's JSON, None for one that gitmem does not need.
 
     `at` is when it was delivered, `host` what entries call the host. Raises ValueError if it is no hook's payload: it
     has no event name or no session.
@@ -140,7 +140,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
 
 
 def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
-    """Return a prompt's event with the user's part, or a notice; the host `vouched` for the user, or not, or None."""
+    """Return a prompt's event with the user's part, or a notice. `vouched`: whether the host says a user wrote it."""
     words = words_in(event.text) if vouched is not False else None
     if words is None and vouched and human_text(event.text):
         words = UserWords(WordKind.PROMPT, human_text(event.text))
@@ -158,7 +158,7 @@ def with_words(event: HookEvent, asked: object, result: object, text: str) -> Ho
     """
     if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
         return event._replace(words=answers_in(asked if isinstance(asked, dict) else {}, result, text))
-    if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # what a command prints is nobody's refusal
+    if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # a command's output is never a refusal
         return event
     refused = refusal_in(text, f"{event.tool} {event.command or event.target}")
     return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
@@ -180,7 +180,7 @@ def call_fields(tool: str, asked: object, result: object = None) -> dict[str, An
 
 
 def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = None) -> tuple[tuple[str, str, str], ...]:
-    """Return the steps that a call writes down: text, status, and the host's key of the step; () for other tools.
+    """Return the plan steps in a call, as text, status and the host's key; () for other tools.
 
     Most tools give the whole plan, `TaskCreate` one more step. `TaskUpdate` gives what changes in the step of its key:
     "" for what stays, one of `GIVEN_UP` for a step that goes. `result` is the call's result, as the host tells it.
@@ -203,7 +203,7 @@ def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = Non
 def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
     """Return the steps of a plan in markdown: its ticked lines, else its numbered headings, numbers or dashes.
 
-    A form counts that begins two lines, dashes only in a plan without headings; code is skipped.
+    The first form that begins two lines counts, dashes only in a plan without headings; code is skipped.
     """
     lines = re.sub(_CODE, "", plan[:MAX_TEXT]).splitlines()
     headed = any(line.startswith("#") for line in lines)
@@ -218,12 +218,12 @@ def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _key_of(result: object) -> str:
-    """Return the host's key of a step that was created: in an object, or in a sentence ("Task #3 created …")."""
+    """Return the host's key of a created step, from an object or a sentence ("Task #3 created …")."""
     task = result.get("task") if isinstance(result, dict) else None
     if isinstance(task, dict):
         return str(task.get("id", ""))[:_MAX_NAME]
-    said = re.match(r"Task #(\w{1,40}) created", result) if isinstance(result, str) else None
-    return said[1] if said else ""
+    match = re.match(r"Task #(\w{1,40}) created", result) if isinstance(result, str) else None
+    return match[1] if match else ""
 
 
 def _steps(steps: object, *names: str) -> tuple[tuple[str, str, str], ...]:

@@ -30,14 +30,14 @@ MAX_DETAILS = 1_200
 MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40
 MAX_FILES = 12
-_READABLE, _DIGEST = 12, 10  # characters of an id that is not fit for a file name, and of the digest behind them
+_READABLE, _DIGEST = 12, 10  # characters of the slug of an id unfit for a file name, and of the digest after it
 _MORE_FILES = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 
 
 class Exchange(Value):
-    """A request and its result. `failed` are the lines about errors, as the turn wrote them.
+    """A request and its result. `failed` are the lines about errors as written by the turn.
 
-    A `raw` one is as its turn wrote it: the summary is the request, and there is no outcome.
+    In a `raw` one, written by the turn itself, the summary is the request and there is no outcome.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Exchange(Value):
     failed: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     outcome: Outcome = Outcome.UNKNOWN
-    at: datetime | None = None  # when, if it is known in more than the clock of some machine
+    at: datetime | None = None  # when, if known with a time zone
     raw: bool = False
 
 
@@ -58,7 +58,7 @@ class Exchange(Value):
 _ASKED, _DONE, LABEL_FILES, LABEL_FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
 _KEYWORDS, _OUTCOME, _LEFT = ("Keywords", "키워드"), ("Outcome", "결과"), ("Still open", "남은 일")
 _MORE = ("{} more", "외 {}개")
-_HOW = " → "  # in the outcome of an exchange in the day's log, before how it was refuted
+_HOW = " → "  # in an outcome in the daily log, before the refutation
 _OUTCOMES = {
     Outcome.SUCCESS: ("success", "성공"),
     Outcome.PARTIAL: ("partial", "일부"),
@@ -67,19 +67,19 @@ _OUTCOMES = {
     Outcome.INTERRUPTED: ("interrupted", "중단"),
     Outcome.UNKNOWN: ("unknown", "모름"),
 }
-# Of a summary, whether the user writes Korean: changed files, tests that pass or fail, what was broken off, programs.
+# Templates of a summary by language: changed files, tests passed or failed, interruption, programs.
 WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
 }
 
-_LOOSE = " :;.\uff1a"  # left over where a sentence was removed
+_LOOSE = " :;.\uff1a"  # punctuation left over after removing a sentence
 
 
 def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
-    """Return the entry of an exchange, within its bounds, with labels in the language of its texts if none is given."""
-    told = f"{exchange.asked} {exchange.summary} {exchange.details}"
-    at = is_korean(told) if korean is None else korean
+    """Return the entry of an exchange, within its bounds; `korean` None: labels in the language of its texts."""
+    texts = f"{exchange.asked} {exchange.summary} {exchange.details}"
+    at = is_korean(texts) if korean is None else korean
     lines = [one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
     lines += [f"{_ASKED[at]}: {one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
     lines += [f"{_DONE[at]}: {one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
@@ -99,7 +99,7 @@ def listed_files(files: Sequence[str], *, korean: bool = False) -> str:
 
 
 def parse(entry: Entry) -> Exchange | None:
-    """Return the exchange in an entry; None if it has none."""
+    """Return the exchange in an entry, None without one."""
     if entry.label != EXCHANGE:
         return None
     first, *lines = entry.text.split("\n")
@@ -129,25 +129,25 @@ def exchanges_in(data: bytes) -> list[Exchange]:
 
 
 def refuted_outcome(sentence: str) -> str:
-    """Return the outcome of an exchange in the day's log that was refuted, with what was said and what was so."""
+    """Return the outcome of a refuted exchange in the daily log: `sentence` says what was claimed and what was true."""
     return f"{Outcome.REFUTED.value}{_HOW}{one_line(sentence, MAX_SUMMARY)}"
 
 
 def refutation_in(text: str) -> str:
-    """Return what the text of an exchange says of its being refuted, "" if it was not."""
+    """Return the refutation in the text of an exchange, or ""."""
     words = "|".join(_OUTCOMES[Outcome.REFUTED])
     match = re.search(rf"(?m)^[ \t]*(?:\*\*Outcome:\*\*|Outcome:|결과:) (?:{words})(?:{_HOW}(.*))?$", text)
     return ": ".join(filter(None, (Outcome.REFUTED.value, match[1]))) if match else ""
 
 
 def sentence_of(exchange: Exchange) -> str:
-    """Return what an exchange came to as a sentence, with its outcome where that is known and no success."""
+    """Return the result of an exchange as a sentence, with its outcome if known and no success."""
     state = "" if exchange.outcome in {Outcome.SUCCESS, Outcome.UNKNOWN} else f" ({exchange.outcome.value})"
     return f"{exchange.summary.rstrip('.')}{state}."
 
 
 def with_left(sentence: str, left: str) -> str:
-    """Return what a request came to with what is left of it, "" if nothing, whole in the bounds of a summary."""
+    """Return the result of a request with what is left to do (may be ""), within the bounds of a summary."""
     end = f" {_LEFT[is_korean(f'{sentence} {left}')]}: {left.rstrip('.')}." if left else ""
     return f"{one_line(sentence, MAX_SUMMARY - len(end)).rstrip('.')}.{end}" if left else sentence
 
@@ -160,14 +160,14 @@ def details_without(done: str, sentence: str) -> str:
 
 
 def took_the_place(now: Exchange, captured: Exchange) -> bool:
-    """Return whether request and answer in an entry are still as its turn wrote them."""
+    """Return whether the request and answer in an entry are still those that its turn wrote."""
     return now.raw and (now.summary, now.details) == (captured.summary, captured.details)
 
 
 def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
     """Return the beginning of a session's file; every machine makes the same bytes of it.
 
-    `name` is what stands for the session in a path, `started` when it began.
+    `name` is the session's file name, `started` the time of its start.
     """
     stamp = started.astimezone(UTC)
     text = f"""\
@@ -186,9 +186,9 @@ method: offline
     return text.encode("utf-8", "replace")
 
 
-@lru_cache(maxsize=10_000)  # a list of sessions asks for each name again
+@lru_cache(maxsize=10_000)  # a list of sessions needs each name repeatedly
 def file_name(session: str) -> str:
-    """Return a session's file name: its id where that is fit for a name, else a slug of it and a digest."""
+    """Return a session's file name: its id if fit for a name, else a slug and a digest of it."""
     import hashlib
 
     from gitmem.redact.redact import redact
@@ -210,7 +210,7 @@ def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
-    """Return the text after a label, "" if the label is missing."""
+    """Return the text after a label, or "" without the label."""
     prefixes = _prefixes(labels)
     return next((line.partition(": ")[2] for line in lines if line.startswith(prefixes)), "")
 
@@ -222,7 +222,7 @@ def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
 USER, ANSWER, SAID = "**User:**", "**Answer:**", "**Said:**"
 ERROR, FILES, OUTCOME = "**Error:**", "**Files:**", "**Outcome:**"
 FIX_MARK = " → "  # in an error, before its fix
-# What gitmem writes before the words of a user or an agent, line by line (docs/format.md, "Turns", "Sessions").
+# Labels that gitmem writes before the words of a user or an agent (docs/format.md, "Turns", "Sessions").
 _LABELS = (
     r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:User|Answer|Said|Error|Files):\*\*"
     r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
@@ -231,7 +231,7 @@ _MARK = r"(?m)^\*\*(User|Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compil
 
 
 class Fields(Value):
-    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet.
+    """The parts of an exchange's entry in the daily log; `outcome` is "" for success or if not known yet.
 
     `words` are what the user said besides the request, in the form of `words.render_words`.
     """
@@ -263,10 +263,10 @@ def render_fields(fields: Fields) -> str:
 def split_fields(text: str) -> Fields:
     """Return the fields in the text of an entry.
 
-    A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
-    twice: of errors, texts of mid-turn and files all are read; another answer or outcome is text of the part before it.
+    A part ends where the next mark begins. A line merge may have reordered or doubled parts: all errors, mid-turn texts
+    and files are read; a second answer or outcome counts as text of the part before it.
     """
-    ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
+    ends = [(0, 0, "")]  # of the request and each part: start, start of its text, mark
     once: set[str] = set()
     for match in re.finditer(_MARK, text):
         if match[0] not in once:
@@ -288,17 +288,17 @@ def split_fields(text: str) -> Fields:
 
 
 def without_labels(text: str) -> str:
-    """Return the text of an exchange without gitmem's own words: labels of its parts, and its outcome."""
+    """Return the text of an exchange without gitmem's labels and the outcome."""
     return re.sub(_LABELS, "", text)
 
 
 def join_fields(before: Fields, after: Fields) -> Fields:
     """Return the fields of a turn joined from two captured parts.
 
-    Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
+    The later request or answer replaces the earlier if it contains it; else both stay, the earlier first.
     """
     errors: dict[str, str] = {}
-    for error in (*before.errors, *after.errors):  # each once, with its fix if any of them names one
+    for error in (*before.errors, *after.errors):  # each once, with a fix if any copy names one
         failure = error.rpartition(FIX_MARK)[0] or error
         if errors.get(failure, failure) == failure:
             errors[failure] = error
@@ -328,5 +328,5 @@ def _part(mark: str, text: str) -> list[str]:
 
 
 def _unmarked(text: str) -> str:
-    """Return a text in which no line begins like a part: the colon goes out of the bold words."""
+    """Return a text without lines that look like the start of a part: the colon is removed from the bold label."""
     return re.sub(_MARK, r"**\1**:", text.strip("\n"))

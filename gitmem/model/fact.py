@@ -1,9 +1,9 @@
 """A permanent fact, and its file: the format of the host's own memory files with more fields.
 
-The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a user's
-words. What a user wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
-made in the bytes it was read from (docs/format.md, "Facts"). A session's start reads hundreds of facts from a cache, so
-this module brings neither YAML nor `dataclasses`.
+The fields of the host (Claude Code) are `name`, `description` and `metadata.type`; the body states the fact in a user's
+words. A change is made in the bytes read, so that what a user wrote into the file (other fields, comments, their order)
+stays (docs/format.md, "Facts"). A session's start reads hundreds of facts from a cache, so this module imports neither
+YAML nor `dataclasses`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_KEYWORDS = 8
 _DIGEST = 10  # characters of an id after its letter
 PATH = re.compile(rf"{FOLDER}/(?P<kind>[a-z-]+)/(?P<id>[a-z][{ALPHABET}]{{{_DIGEST}}})(?:-[^/]*)?\.md")
 _BLANKS = re.compile(r"\s+")
-_END_MARKS = " .!?。！？…"  # noqa: RUF001  # said with or without, a sentence is the same
+_END_MARKS = " .!?。！？…"  # noqa: RUF001  # ignored when fact ids are computed
 
 
 class FactKind(StrEnum):
@@ -66,27 +66,26 @@ class FactStatus(StrEnum):
     RESOLVED = "resolved"
     SUPERSEDED = "superseded"
     RETIRED = "retired"
-    PURGED = "purged"  # its words are gone; no file says so
+    PURGED = "purged"  # its words are gone; never stored in a file
 
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
-UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
-WHY = "**Why:**"  # before the reason of a fact, in a paragraph of its own
+UNDATED = datetime.fromtimestamp(0, UTC)  # creation time of a fact whose file has none
+WHY = "**Why:**"  # begins the paragraph with a fact's reason
 
 
 class Fact(Value):
     """A fact. `text` is its body, `description` its first line; an unknown field is "", empty or None.
 
-    `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
-    `session`, `exchange`, `commit`, `by`, the model that judged it, and `word`: `agent` where it is the agent's word.
-    `sources` are all entries, exchanges and sessions with it. `files` are the
-    project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
-    (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it. `until` is a date, or the
-    phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run,
-    `enforce` is `ask` or `deny` where the agent is to ask or to refuse then.
-    `review` are the ids of facts that contradict it, to be decided by a user; `pinned` ones are shown at
-    every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
-    `text` for one out of the cache of headers.
+    `confidence` is from 0 to 1. `origin` is where it was first learned: `tool`, `id` (its name there), `session`,
+    `exchange`, `commit`, `by` (the model that found it), and `word` (`agent` if it quotes the agent).
+    `sources` are all entries, exchanges and sessions that state it. `files` are the project's files it is about, as of
+    `commit` on `branch`; `lines` are digests of the lines in them that it mentions (`gitmem.project.places`); `scope`
+    are the parts of the project it applies to; empty: all. `until` is the date, phase or event that ends it; `forbids`
+    are literals that the user forbade to write or run, `enforce` is `ask` or `deny` if the agent is to ask or refuse.
+    `review` are the ids of facts that contradict it, until a user decides; `pinned` ones are shown at every start.
+    `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and `text` for
+    one from the cache of headers.
     """
 
     id: str
@@ -118,24 +117,24 @@ class Fact(Value):
 
     @property
     def path(self) -> str:
-        """Return the path it was read from, else the path of a new file."""
+        """Return the path it was read from, or of its new file."""
         if self.file:
             return self.file
         return f"{FOLDER}/{self.kind.value}/{file_name_of(self.id, self.description or self.text)}"
 
     @property
     def binds(self) -> bool:
-        """Return whether sessions are shown the fact as valid."""
+        """Return whether sessions are shown the fact as in force."""
         return self.status in BINDING
 
     @property
     def has_two_versions(self) -> bool:
-        """Return whether a merge left two texts in its file: `review` names their section, not a fact alone."""
+        """Return whether a merge left two texts in its file: `review` then names a section, not a fact."""
         return not all(map(is_fact_id, self.review))
 
     @property
     def is_reworded(self) -> bool:
-        """Return whether its words are not those of its name, which it got when it was made."""
+        """Return whether its text was changed since its name was made of it."""
         return bool(
             self.updated and self.name and not self.adopted and self.name != _named(self.kind, self.description)
         )
@@ -147,11 +146,11 @@ class Fact(Value):
 
     @property
     def found_by(self) -> str:
-        """Return the model that found it, "" once a user confirmed or pinned it, and for what nobody's model found."""
+        """Return the model that found it, "" if none did, or a user confirmed or pinned it."""
         return "" if self.pinned or self.confidence == CONFIRMED else self.origin.get("by", "")
 
     def is_over(self, today: str) -> bool:
-        """Return whether it held until a day that has passed; of a phase or a branch nobody knows."""
+        """Return whether its `until` is a day that has passed; False for a phase or a branch."""
         return re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", self.until) is not None and self.until < today
 
     @property
@@ -161,7 +160,7 @@ class Fact(Value):
 
     @property
     def adopted(self) -> str:
-        """Return the file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if none."""
+        """Return the agent's memory file that it mirrors, as MACHINE/FILE, or ""."""
         machine, name = self.origin.get("machine"), self.origin.get("id")
         return f"{machine}/{name}" if machine and name else ""
 
@@ -172,7 +171,7 @@ def day_of(moment: datetime) -> str:
 
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
-    """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
+    """Return a new fact, with an id from its whole text, name and description from the first paragraph."""
     text = clean(text)
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = _named(kind, description)
@@ -217,8 +216,8 @@ def clean(body: str) -> str:
     return clean_text(body)
 
 
-# What a session's end adds behind the text (`gitmem.record.exchanges.with_links`).
-_FENCE, _FENCES = re.compile(r"^---", re.MULTILINE), 8  # of those in a body, as many as are looked at
+# Links that a session's end adds after the text (`gitmem.record.exchanges.with_links`).
+_FENCE, _FENCES = re.compile(r"^---", re.MULTILINE), 8  # how many `---` of a body are looked at
 _LINKS = re.compile(r"(?<!\s)\s*\n[ \t]*## Links[ \t\r]*\n\s*(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 
 
@@ -262,9 +261,9 @@ UNSEARCHED = frozenset(_HEADER) - {"keywords"}
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
-    """Return the fact of a file; None without a fact's header, an id and a kind in header or path, or with two ids."""
+    """Return the fact of a file, None without a fact's header, an id and kind (also from the path), or with two ids."""
     document, named = Document.parse(data), PATH.fullmatch(path)
-    header = document.metadata  # empty where the header is missing, broken, or another tool's before it
+    header = document.metadata  # empty if the header is missing, broken, or follows another tool's
     if _HEADER.keys().isdisjoint(header):
         return None
     fields = {key: read(header.get(key)) for key, read in _HEADER.items()}
@@ -284,7 +283,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
 
 
 def _has_header(body: str, identifier: str) -> bool:
-    """Return whether a body has another header of the same fact: two versions of a file, one after the other."""
+    """Return whether a body has another header of the same fact: two versions of a file were joined."""
     places = [match.start() for match in _FENCE.finditer(body)] if "---" in body else []
     headers = (Document.parse(body[place:].encode("utf-8", "surrogateescape")).metadata for place in places[:_FENCES])
     return any(header.get("id") == identifier for header in headers)
@@ -302,7 +301,7 @@ def parse_changeable(data: bytes | None, path: str) -> Fact | None:
 
 
 def render_fact(fact: Fact) -> bytes:
-    """Return a fact's file, of an old one with only changed fields rewritten; raises BrokenHeaderError."""
+    """Render a fact's file, rewriting only changed fields of an existing one. Raises BrokenHeaderError."""
     if not fact.source:
         return ("\n".join(["---", *_header(fact), "---", fact.text]).rstrip("\n") + "\n").encode("utf-8", "replace")
     document = Document.parse(fact.source)
@@ -327,7 +326,7 @@ def _header(fact: Fact) -> list[str]:
     lines = [
         f"{key}: {_flow(value)}" for key, value in fields if value not in (None, "", (), {}) and value is not False
     ]
-    # In the host's place and form.
+    # Nested as the host writes it.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
 
 

@@ -1,8 +1,8 @@
-"""Which literals of a rule a tool call meets: in its command, its paths, or the text that it writes. Pure.
+"""Match the literals of a rule with a tool call: its command, its paths, or the text it writes. Pure.
 
-A literal is the user's own words, such as `pip install`, `src/generated/*` or `datetime.utcnow`; `*` stands for
-anything in one word or path. `command:`, `path:` or `text:` before it says where it counts; else its form does.
-Commands are read by their words (`gitmem.model.shell`); one with `|` is a pipe from the first to the next.
+A literal is the user's own words, such as `pip install`, `src/generated/*` or `datetime.utcnow`; `*` matches anything
+in one word or path. The prefix `command:`, `path:` or `text:` sets where it counts, else its form does. Commands are
+compared word by word (`gitmem.model.shell`); `|` in a literal is a pipe.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PATTERN = re.compile(  # `psql.*prod`, `\bpsql`, `^git`; no `.env.*`, no `C:\sr
     r"(?:^|\w)\.[*+]\??\w|^\^\w|\w\$$|\[\^|\(\?[:=!]|(?<![\w.:\\])\\[bBdDsSwW]|\\[bBdDsSwW](?=[+*{\s]|$)"
 )
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
-# Behind which a string is run: a call of the libraries of languages, or an option of a shell.
+# Before a string that is run: a library call of some language, or an option of a shell.
 _RUNNERS = re.compile(
     r"\b(?:run|call|check_call|check_output|getoutput|popen|system|passthru|shell|sh|eval|(?:shell_)?exec\w{0,9}|"
     r"spawn\w{0,9}|command(?:::new)?)(?: ?\(| (?=['\"]))|\s-\w{0,4}c\s",
@@ -42,7 +42,7 @@ _MAX_TEXT = 400_000  # characters of one call
 
 
 class ToolCall(Value):
-    """What a tool is about to do: the command it runs, the files it writes, the text it writes into them."""
+    """A tool call: the command it runs, the files it writes, the text it writes into them."""
 
     command: str = ""
     paths: tuple[str, ...] = ()  # relative to the project where they are below it
@@ -50,14 +50,14 @@ class ToolCall(Value):
 
 
 def usable(literal: str) -> bool:
-    """Return whether a text can be a literal: one line, of some letters or digits, not too long."""
+    """Return whether a text can be a literal: one line with letters or digits, not too long."""
     kind, _, rest = literal.partition(":")
     body = rest if kind in {COMMAND, PATH, TEXT} else literal
     return len(literal) <= MAX_LITERAL and literal.isprintable() and sum(map(str.isalnum, body)) > 1
 
 
 def needles(literal: str) -> tuple[str, ...]:
-    """Return what any JSON of a tool call that meets a literal holds: its longest word, in both escapings."""
+    """Return strings, one of which the JSON of any matching call contains: the longest word, in both escapings."""
     words = re.split(r"[\s*\"\\]+", _parts(literal)[1])
     word = max((word for word in words if word[:1] != "-"), key=len, default="")
     escaped = "".join(
@@ -68,12 +68,12 @@ def needles(literal: str) -> tuple[str, ...]:
 
 
 def _is_caseless(literal: str) -> bool:
-    """Return whether a literal is words of SQL, which small letters say as well: `DROP TABLE`."""
+    """Return whether a literal is SQL, which lower case matches as well: `DROP TABLE`."""
     return literal.isupper() and " " in literal
 
 
 def acts_on(literal: str) -> str:
-    """Return the acts of an agent that are looked at for a literal, as a part of a sentence."""
+    """Describe, as a part of a sentence, the acts of an agent in which a literal is looked for."""
     kinds, body = _parts(literal)
     written = "writes into code" if COMMAND in kinds and " " in body else "writes"
     acts = (("runs", COMMAND in kinds), ("edits as a path", PATH in kinds), (written, TEXT in kinds))
@@ -97,13 +97,13 @@ def meets(literal: str, call: ToolCall, rule: str = "") -> bool:
     )
 
 
-_commands = lru_cache(maxsize=2)(commands)  # one call is held against each literal of each rule
+_commands = lru_cache(maxsize=2)(commands)  # one call is compared with each literal of each rule
 
 
 def _written(line: Sequence[ShellCommand], kinds: frozenset[str]) -> Iterator[ToolCall]:
-    """Yield the texts that commands write into files, and those that a database is given.
+    """Yield the texts that commands write into files or send to a database, as tool calls.
 
-    A command that is only printed into a file is none that is run.
+    Commands in such texts are not run.
     """
     for command in line:
         text = command.text or ("" if COMMAND in kinds else command.heard or command.prints)
@@ -114,7 +114,7 @@ def _written(line: Sequence[ShellCommand], kinds: frozenset[str]) -> Iterator[To
 
 
 def _parts(literal: str) -> tuple[frozenset[str], str]:
-    """Return where a literal counts, and the literal itself."""
+    """Return the kinds of places where a literal counts, and the literal without its prefix."""
     kind, colon, rest = literal.partition(":")
     if colon and kind in {COMMAND, PATH, TEXT} and rest.strip():
         return frozenset({kind}), rest.strip()
@@ -179,7 +179,7 @@ def _plain_path(word: str) -> str:
 
 
 def _has_option(literal: str, words: Sequence[str]) -> bool:
-    """Return whether words have an option: `-rf` is also `-fr`, and `-r -f`."""
+    """Return whether words include an option; `-rf` is also `-fr` and `-r -f`."""
     short = {letter for word in words if _is_short(word) for letter in word[1:]}
     return (_is_short(literal) and set(literal[1:]) <= short) or any(
         _fits(literal, word) or (literal.startswith("--") and word.startswith(f"{literal}=")) for word in words
@@ -191,7 +191,7 @@ def _is_short(word: str) -> bool:
 
 
 def _names(literal: str, path: str) -> bool:
-    """Return whether a literal names a path, a folder above it, or the end of it."""
+    """Return whether a literal matches a path, its end, or a folder above it."""
     path, literal = path.replace("\\", "/"), literal.removeprefix("./")
     if literal.endswith("/"):
         return path.startswith(literal) or f"/{literal}" in f"/{path}"
@@ -200,12 +200,12 @@ def _names(literal: str, path: str) -> bool:
 
 
 def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
-    """Return whether code that a call writes holds a literal, at the bounds of words.
+    """Return whether code that a call writes contains a literal, at word boundaries.
 
-    What may be a command of some words stands in no string but one that is run, what may be a file's name is used as
-    code (`console.log(`).
-    Comments count only for what stands nowhere else: marks in capital letters, such as TODO, and orders to a program
-    that begin one, such as `eslint-disable`.
+    A literal that may be a command counts in a string only if the string is run; one that may be a file name only if
+    used as code (`console.log(`).
+    Comments count only for literals found nowhere else: marks in capitals, such as TODO, and directives at the
+    beginning of a comment, such as `eslint-disable`.
     """
     if call.paths and all(path.casefold().endswith(_DOCUMENTS) for path in call.paths):
         return False
@@ -229,7 +229,7 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
 
 
 def _run_strings(line: str, *, has_values: bool) -> Iterator[str]:
-    """Yield the strings of a line that are run: of a call the first, or all as the words of one; of settings each."""
+    """Yield the strings of a line that are run: a call's first, or all joined as its words; each value of settings."""
     runner = _RUNNERS.search(line)
     strings = _STRING.findall(line[runner.end() :] if runner else line) if runner or has_values else []
     yield from (string[1:-1] for string in (strings if has_values else strings[:1]))
@@ -258,7 +258,7 @@ def _is_word(letter: str) -> bool:
 
 
 def _fits(literal: str, word: str) -> bool:
-    """Return whether a word is a literal, in which `*` stands for anything; the time is linear in both."""
+    """Return whether a word matches a literal with `*` for anything; the time is linear in both."""
     first, *rest = literal.split("*")
     if not rest:
         return literal == word

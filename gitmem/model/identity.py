@@ -1,8 +1,8 @@
-"""Which saved exchange a turn is: the one rule by which a turn is saved once. Pure.
+"""Find the saved exchange of a turn: the single rule that has each turn saved once. Pure.
 
-The host's id of a turn names it. Where there is none, or another session has copied the turn (a fork, a resumed
-session, a copy of a transcript), it follows from content, order and time: the same request at the same moment is the
-same turn; the same request at another time is the next one of its name.
+The host's id of a turn identifies it. If there is none, or another session copied the turn (a fork, a resumed session,
+a copied transcript), content, order and time do: the same request at the same moment is the same turn, at another time
+it is the next turn with this request.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gitmem.model.turns import NO_ID, TWICE_SECONDS, Turn
 from gitmem.model.words import UserWords, WordKind, render_words
 from gitmem.values import Value
 
-_COPIED_SECONDS = 1.0  # within which another session's turn with the same words is the copied one: logs have no parts
-_NEAR_SECONDS = 600  # from the beginning of one exchange to another that may have the same words
-_SIGNED = 300  # characters of a text by which two are the same: those of a long one are shortened
+_COPIED_SECONDS = 1.0  # within which another session's turn with the same words is a copy: logs have whole seconds
+_NEAR_SECONDS = 600  # between the beginnings of exchanges that may have the same words
+_SIGNED = 300  # characters compared: long texts are saved shortened
 _MOST = 50  # turns of a session with one prompt, such as "continue"
 _WORDS = re.compile(r"\w+")
 
 
 class SavedExchange(Value):
-    """What a day's log says of an exchange: its id, the tag of its session, the second of its day, its texts."""
+    """An exchange in a daily log: its id, its session's tag, the second of the day, its texts."""
 
     id: str
     tags: tuple[str, ...]
@@ -54,28 +54,28 @@ def _second_of(turn: Turn) -> int:
 
 
 def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
-    """Return the id under which a turn is saved, or is to be saved although another turn has its own id.
+    """Return the id under which a turn is saved, or must be saved as another turn has its own id.
 
-    "" if its own id will do. `saved` are the exchanges of the log of its day; the turn is redacted.
+    It is "" if its own id will do. `saved` are the exchanges of its day's log; the turn is redacted.
     """
     saved, tag = [*saved], session_tag(turn.session)
     second = _second_of(turn)
-    asked, told = _signed(turn.prompt), _signed(turn.answer)
+    asked, answer = _signed(turn.prompt), _signed(turn.answer)
     addition = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt)))
     for exchange in saved if asked else ():
         apart = abs(exchange.second - second)
-        is_answer = not told or told == exchange.answer
+        is_answer = not answer or answer == exchange.answer
         if turn.key.startswith(NO_ID) and addition in exchange.words and exchange.tags == tag and is_answer:
-            return exchange.id  # a transcript told it as a message of a running turn
+            return exchange.id  # a transcript reported it as a message within a running turn
         if exchange.request != asked:
             continue
-        # A host without ids of turns may deliver a turn again, later: with the same answer.
-        again = turn.key.startswith(NO_ID) and bool(told) and told == exchange.answer
+        # A host without turn ids may deliver a turn again later, with the same answer.
+        again = turn.key.startswith(NO_ID) and bool(answer) and answer == exchange.answer
         own = exchange.tags == tag and (apart <= TWICE_SECONDS or again)
         copied = (
             exchange.tags != tag
             and apart <= _COPIED_SECONDS
-            and (not told or not exchange.answer or told == exchange.answer)
+            and (not answer or not exchange.answer or answer == exchange.answer)
         )
         if own or copied:
             return exchange.id
@@ -87,9 +87,9 @@ def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
 
 
 def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
-    """Return a turn without words that another exchange near it has, which came by another way.
+    """Return a turn without words that an exchange near it has, delivered there in another way.
 
-    Only where the host gives a turn no id, or its request is not known: else its words are its own.
+    This applies if the host gives the turn no id, or its request is unknown; else its words are its own.
     """
     if turn.prompt and not turn.key.startswith(NO_ID):
         return turn
@@ -97,14 +97,14 @@ def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
     second = _second_of(turn)
     near = [entry for entry in saved if abs(entry.second - second) <= _NEAR_SECONDS and tail_of(entry.id) != tail]
     others = [entry for entry in near if entry.tags == tag or not turn.prompt]
-    said = {words for entry in others for words in entry.words}
-    said |= {_signed(render_words(UserWords(WordKind.ADDITION, entry.request))) for entry in others if entry.request}
-    new_words = tuple(words for words in turn.words if not words.text or _signed(render_words(words)) not in said)
+    known = {words for entry in others for words in entry.words}
+    known |= {_signed(render_words(UserWords(WordKind.ADDITION, entry.request))) for entry in others if entry.request}
+    new_words = tuple(words for words in turn.words if not words.text or _signed(render_words(words)) not in known)
     return turn._replace(words=new_words)
 
 
 def queued_as(turn: Turn, saved: Iterable[SavedExchange]) -> list[str]:
-    """Return the ids of a session's exchanges shortly before a turn that have its request as a message that waited."""
+    """Return the ids of a session's exchanges shortly before a turn that contain its request as a queued message."""
     addition, tag = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt))), session_tag(turn.session)
     second = _second_of(turn)
     before = [entry for entry in saved if 0 < second - entry.second <= _NEAR_SECONDS and entry.tags == tag]
@@ -113,7 +113,7 @@ def queued_as(turn: Turn, saved: Iterable[SavedExchange]) -> list[str]:
 
 
 def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:
-    """Return the first id of a turn without an id of its host that no exchange of another time has."""
+    """Return the first id for a turn without a host's id that no exchange of another time has."""
     text, _, number = turn.key[len(NO_ID) :].partition("-")
     key, times = turn.key, int(number or 1)
     while abs(seconds.get(tail_of(exchange_id(turn.session, key)), second) - second) > TWICE_SECONDS:
@@ -123,7 +123,7 @@ def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:
 
 
 def is_copy(turn: Turn) -> bool:
-    """Return whether a turn is saved as one of another session, which this one was forked or copied from."""
+    """Return whether a turn is saved under another session, from which this one was forked or copied."""
     text = turn.key[len(NO_ID) :].partition("-")[0] if turn.key.startswith(NO_ID) else ""
     keys = [
         turn.key,

@@ -1,4 +1,4 @@
-"""The lines of facts in `memory.md`: written, updated, and read back after edits by hand."""
+"""Write and update the lines of facts in `memory.md`, and read back a user's edits of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
 TOLD = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds that have a line once learned
-SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody saved it, other kinds have none
+SECTIONS = {  # of `memory.md`, by kind; a pattern has a line only if somebody saved it
     FactKind.DECISION: CORE_DECISIONS,
     FactKind.PREFERENCE: CORE_DECISIONS,
     FactKind.RULE: CORE_DECISIONS,
@@ -34,13 +34,13 @@ SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody sav
 # As strings: hooks load this module, and only an edit of `memory.md` needs these.
 _STRUCK = r"~~(?=\S)[^~\n]*~~"
 _TICKED = r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]"
-# What a line has beside its statement: bullet, box, time, label, tags, id.
+# The parts of a line before its statement: bullet, box, time, label, tags.
 _FRAME = r"^[ \t]*(?:[-*+] +)?(?:\[[ xX]?\] +)?(?:\[[0-9: -]+\] *)?(?:\*\*[^*\n]{1,60}\*\*(?: #[\w/-]{1,50}){0,50}: ?)?"
 _MORE = rf"(?:{CONTINUED})*"
 
 
 class LineEdits(Value):
-    """What a user's edit of `memory.md` did to facts, by id, and its body with damaged lines made whole."""
+    """A user's changes of facts in `memory.md`, by id, and its body with damaged lines repaired."""
 
     ended: tuple[str, ...]
     reworded: dict[str, str]
@@ -66,11 +66,10 @@ def updated_body(
     new: Mapping[str, str] | None = None,
     gone: Collection[str] = (),
 ) -> str:
-    """Return the body of `memory.md` with its lines as these facts are.
+    """Return the body of `memory.md` with its lines updated from these facts.
 
-    `facts` holds every fact to look at, and the successors of each. Lines of facts that do not hold, and of those that
-    are `gone`, are left out. `new` are the ids of facts that are to have a
-    line, each with its local time.
+    `facts` are all facts with a line, and their successors. Lines of facts not in force, and of those in `gone`, are
+    removed. `new` are the ids of facts that get a line, each with its local time.
     """
     marks = marks_of(facts.values())
     entries = find_entries(body)
@@ -81,15 +80,15 @@ def updated_body(
             body = body[: entry.start] + body[entry.end :]
         elif fact is not None and entry.entry.text != fact.text:
             body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
-    told = ((facts[fact_id], time) for fact_id, time in (new or {}).items() if not marks.has_ended(fact_id))
-    lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
+    added = ((facts[fact_id], time) for fact_id, time in (new or {}).items() if not marks.has_ended(fact_id))
+    lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in added if fact.kind in SECTIONS]
     return restore_entries(body, lines, newline)
 
 
 def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
-    """Return the changes of facts that follow from a user's edit of their lines in `memory.md`; `old` are the lines.
+    """Return a user's changes of facts by editing their lines in `memory.md`; `old` are the lines before.
 
-    A body without any text says nothing: somebody emptied the file.
+    An empty body changes nothing: somebody emptied the file.
     """
     new = fact_entries(after)
     if not after.strip():
@@ -117,7 +116,7 @@ def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
 
 
 def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: datetime) -> dict[str, Fact]:
-    """Return the facts that edits of their lines change, by id; `get` finds them."""
+    """Return the facts changed by edits of their lines, by id; `get` finds a fact by its id."""
     changed = {}
     for fact_id in (*edits.ended, *edits.reworded, *edits.revived):
         fact = new = get(fact_id)
@@ -137,7 +136,7 @@ def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: da
 
 
 def is_ended(line: str) -> bool:
-    """Return whether a line is struck out as a whole, or ticked off."""
+    """Return whether a whole line is struck out or ticked off."""
     if re.match(_TICKED, line):
         return True
     rest = re.sub(_STRUCK, "", line)
@@ -145,7 +144,7 @@ def is_ended(line: str) -> bool:
 
 
 def _damaged(body: str, entry: Entry) -> tuple[int, int]:
-    """Return the range of a line that is no entry any more, by its id or else its words; empty if it is gone."""
+    """Return the range of a line that no longer parses, found by its id or words; empty if it is gone."""
     first = entry.text.split("\n")[0]
     match = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
     if match is None and first:

@@ -1,8 +1,8 @@
 """The lines of facts in `memory.md`, and marks on text about facts that are no longer in force (docs/memory.md).
 
-A line is an entry with the id of its fact, and a view of it. Struck out, ticked off or deleted, it ends the fact;
-reworded, it rewords it. Elsewhere a fact is found by its id, by type and words in archives and weeks older than these
-ids, by the memory it was learned from, or by its words.
+A line is an entry with the id of its fact. Striking it out, ticking it off or deleting it ends the fact; rewording it
+rewords the fact. In other texts a fact is found by its id, by its words, by the memory it was learned from, or, in
+archives and weeks older than these ids, by type and words.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from gitmem.values import Value
 
 TWO_VERSIONS = "one of two versions, see `gitmem review`"
 _WORD = r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}"  # compiling it takes 2 ms
-_LABEL = re.compile(r"^\w{1,20}: +")  # of a line of an exchange
-SHORTEST = 12  # characters of a statement that is known by its words alone
-_FEW = 3  # words of a statement whose first and last may be parts of other words
-_QUOTED = 60  # characters of a statement that a mark names
+_LABEL = re.compile(r"^\w{1,20}: +")  # at the beginning of an exchange's line
+SHORTEST = 12  # characters of a statement that can be found by its words alone
+_FEW = 3  # words of a statement that cannot be looked up by its inner pair of words
+_QUOTED = 60  # characters of a statement quoted in a mark
 _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
 STATE_MARK = rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]"  # on a State in memory.md
 _LINK = re.compile(r"(?m)^- [0-9-]{10} \[(?P<said>.*)(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z]{11}))$")  # to an exchange
-# The end of a statement: a particle of a Korean word, not the middle of a word or name, and the end mark of a sentence.
+# The end of a statement: a Korean particle and a sentence's end mark, but not within a word or name.
 _END = r"[가-힣]*(?!\w|[./-]+\w)(?:[.!?…。]+(?![\w.]))?"
 # The rest of a sentence, in which a dot may be part of a name.
 _REST = r"(?:[^.!?…。\n]|[.!?…](?=\w)){0,200}(?!\w)(?:[.!?…。]+(?![\w.]))?"
-_OPEN = r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b"  # behind an issue in a summary's header
+_OPEN = r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b"  # after an issue in a summary's header
 
 
 class ShownMemory(Value):
-    """A memory in a shown text: its id, its words, the fact that it is ("" for none), its place, and that of a mark."""
+    """A memory in a shown text: its id, text, fact's id or "", range, and the place for a mark."""
 
     id: str
     text: str
@@ -48,11 +48,11 @@ class ShownMemory(Value):
 class Marks(Value):
     """The facts of a store and their statuses, by id.
 
-    `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
-    do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
+    `sources` are the facts learned from a memory, by its digest. `words` are the statements of facts that are not in
+    force here or need a mark, `in_force` those of the others; `wordings` match the original words of reworded facts, by
     their names.
-    `changes` say who changed a fact of the user's, until the user answers. `authors` are those of facts that a mark
-    names and that are not the user's own.
+    `changes` tell who changed a fact of the user's, until the user answers. `authors` are the authors, other than the
+    user, of facts that marks name.
     """
 
     facts: Mapping[str, Fact]
@@ -65,7 +65,7 @@ class Marks(Value):
     authors: Mapping[str, str] = {}  # never changed
 
     def id_of(self, entry: Entry) -> str:
-        """Return the id of the fact whose line an entry is, "" if it is none."""
+        """Return the id of the fact whose line an entry is, or ""."""
         if entry.id in self.statuses:
             return entry.id
         kind = _KINDS.get(entry.label)
@@ -73,33 +73,33 @@ class Marks(Value):
         return identifier if identifier in self.statuses else ""
 
     def has_ended(self, identifier: str) -> bool:
-        """Return whether this is a fact that is no longer in force; one that somebody else ended is in question."""
+        """Return whether a fact is no longer in force; False if another author ended it and the user must answer."""
         return identifier in self.statuses and not self.statuses[identifier].holds and identifier not in self.changes
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
-        """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
-        told = (*self.learned(memory, text), *(fact_id for *_, fact_id in self.stated(text)))
-        return tuple(fact_id for fact_id in dict.fromkeys(told) if fact_id not in text)
+        """Return the facts that a memory, by its id (or "") and text, states differently from now."""
+        outdated = (*self.learned(memory, text), *(fact_id for *_, fact_id in self.stated(text)))
+        return tuple(fact_id for fact_id in dict.fromkeys(outdated) if fact_id not in text)
 
     def learned(self, memory: str, text: str) -> list[str]:
-        """Return the facts learned from a memory that its text tells otherwise than they stand now."""
+        """Return the facts learned from a memory that its text states differently from now."""
         return [
             fact_id for fact_id in self.sources.get(tail_of(memory), ()) if memory and self._is_other(fact_id, text)
         ]
 
     def stated(self, text: str) -> list[tuple[int, int, str]]:
-        """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest.
+        """Return where a text has outdated statements of facts, as (begin, end, fact); of overlapping ones the longest.
 
-        Words within what a longer fact in force says are that fact's: "use npm" in "do not use npm".
+        Words within a longer statement in force are not outdated: "use npm" in "do not use npm".
         """
         found: list[tuple[int, int, str]] = []
         low = normalized(text) if self.words or self.wordings else ""
-        pairs = set(pairwise(low.split()))  # a large text is not searched for each of many facts
-        for identifier, said in self.words.items():
-            parts = said.split(" ", _FEW)
-            if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
-                found += _places(said, identifier, text)
-                longer = [words for words in self.in_force if said in words and words in low]
+        pairs = set(pairwise(low.split()))  # so that a large text is not searched for each of many facts
+        for identifier, statement in self.words.items():
+            parts = statement.split(" ", _FEW)
+            if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and statement in low:
+                found += _places(statement, identifier, text)
+                longer = [words for words in self.in_force if statement in words and words in low]
                 found += (place for words in longer for place in _places(words, "", text))
         for identifier, form in self.wordings.items():
             if self.facts[identifier].name.partition("-")[0] in low:
@@ -108,7 +108,7 @@ class Marks(Value):
                 others = [(begin, -end) for words in longer for end, begin, _ in _places(words, "", text)]
                 found += (
                     (-match.end(), match.start(), identifier)
-                    for match in reworded  # up to the end of its sentence, which may be behind the longer one's
+                    for match in reworded  # to the end of its sentence, maybe after the longer statement's end
                     if not any(begin <= match.start() < end for begin, end in others)
                 )
         found = sorted((start, end, fact_id) for end, start, fact_id in found)
@@ -117,7 +117,7 @@ class Marks(Value):
         return [(start, -end, fact_id) for before, (start, end, fact_id) in longest if -end > before and fact_id]
 
     def mark(self, identifier: str) -> str:
-        """Return the status of a fact in words, with those of its successor; "" if it counts as it is.
+        """Return the status of a fact in words, with its successor's statement; "" if it is simply in force.
 
         Of facts that contradict each other the newest counts, until a user decides.
         """
@@ -131,7 +131,7 @@ class Marks(Value):
         rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
         own = self.facts[identifier]
         newer = [rival for rival in rivals if (rival.when, rival.id) > (own.when, own.id)]
-        if newer or (status.disputes and not rivals):  # until it is decided, the newest counts
+        if newer or (status.disputes and not rivals):  # until a user decides, the newest counts
             others = ": " + " / ".join(self._named(rival) for rival in newer) if newer else ""
             words.append(f"in dispute{' with' * bool(others)}{others}")
         if words or status.holds:
@@ -143,50 +143,50 @@ class Marks(Value):
         return f"{status.standing}{since}, {after}: {self._named(self.facts[status.successor])}"
 
     def _named(self, fact: Fact) -> str:
-        """Return what a fact says, with its author if that is not the user."""
+        """Return a fact's description, with its author if not the user."""
         by = self.authors.get(fact.id)
         return f"{fact.description} (by {by})" if by else fact.description
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
-        """Return whether a text is a former wording of a fact in force."""
+        """Return whether a text has a former wording of a fact in force."""
         fact = self.facts[identifier]
         return fact.is_reworded and normalized(fact.description) not in normalized(text)
 
     def _is_other(self, identifier: str, text: str) -> bool:
         """Return whether a fact that was learned from a text has ended, or was reworded since."""
         if self.has_ended(identifier):
-            if self.statuses[identifier].standing is Standing.PURGED:  # which has no words that a text could say
+            if self.statuses[identifier].standing is Standing.PURGED:  # no words of it are left to compare
                 return False
             return normalized(self.facts[identifier].description) not in self.in_force
         return self.is_old_wording(identifier, text)
 
     def of_memory(self, memory: ShownMemory, stated: Collection[str]) -> str:
-        """Return what to say of a whole memory: the status of the fact that it is, else of facts learned from it.
+        """Return the mark of a whole memory: the status of its own fact, else of facts learned from it.
 
-        Those that are `stated` in its text are marked there.
+        Facts `stated` in its text are marked there instead.
         """
         own = memory.fact
         if own:
             return self.mark(own) or (self.now(own) if self.is_old_wording(own, memory.text) else "")
-        told = [fact_id for fact_id in self.learned(memory.id, memory.text) if fact_id not in stated]
-        return "; ".join(self.quoted(fact_id) if self.has_ended(fact_id) else self.now(fact_id) for fact_id in told)
+        outdated = [fact_id for fact_id in self.learned(memory.id, memory.text) if fact_id not in stated]
+        return "; ".join(self.quoted(fact_id) if self.has_ended(fact_id) else self.now(fact_id) for fact_id in outdated)
 
     def now(self, identifier: str) -> str:
-        """Return the status of a fact, or what a reworded one says now, in words."""
+        """Return the status of a fact, or the present words of a reworded one."""
         if self.has_ended(identifier) or identifier in self.changes or self.statuses[identifier].place:
             return self.mark(identifier)
         return f"now: {self.facts[identifier].description}"
 
     def quoted(self, identifier: str) -> str:
-        """Return the status of a fact in words, behind its own, for a text that says it in others."""
+        """Return a fact's own words and its status, for a text that states it in other words."""
         words = self.facts[identifier].description
-        said = f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
-        return f"{said} is {self.now(identifier)}"
+        quotation = f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
+        return f"{quotation} is {self.now(identifier)}"
 
 
-def _places(said: str, name: str, text: str) -> list[tuple[int, int, str]]:
-    """Return where a text says a statement: its end, negative, its begin, and a name for it."""
-    form = r"\s+".join(map(re.escape, said.split()))
+def _places(statement: str, name: str, text: str) -> list[tuple[int, int, str]]:
+    """Return where a text contains a statement, as (negative end, begin, name)."""
+    form = r"\s+".join(map(re.escape, statement.split()))
     same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
     return [(-match.end(), match.start(), name) for match in same]
 
@@ -205,7 +205,7 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
             if not re.search(form, normalized(fact.description)):
                 wordings[fact.id] = form
     other = {fact_id for fact_id, status in statuses.items() if fact_id in places or not status.holds}
-    # They are only compared with those of facts that have ended, and with what others said before.
+    # Needed only for comparison with ended and reworded facts.
     is_any_old = other or wordings
     in_force = frozenset(normalized(fact.description) for fact in known.values() if is_any_old and fact.id not in other)
     for identifier in statuses:
@@ -227,36 +227,36 @@ _ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
 def with_marks(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> str:
     """Return a text with a mark behind each statement that is not in force as it says, or is in dispute.
 
-    Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
-    given by its id. What is said of a whole memory stands at the end of its first line. `sources` are the entries that
-    a summary without ids was made of.
+    Every door calls this with the text it is about to show: a document or lines of one, perhaps those of the memory
+    with the id `memory`. The mark of a whole memory is put at the end of its first line. `sources` are the entries from
+    which a summary without ids was made.
     """
     return "".join(marked_parts(text, marks, memory, sources))
 
 
 def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> list[str]:
-    """Return a text cut at its marks, which stand between the parts, as `with_marks` joins them."""
+    """Return the parts that `with_marks` joins: pieces of the text and the marks between them."""
     stated = marks.stated(text)
     echoes = _echoes(text, marks, memory, sources, stated)
     memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
     edits: list[tuple[int, int, str]] = []
-    own: set[tuple[int, str]] = set()  # where the line of a fact states itself
-    for one in memories:
-        inside = [(begin, name) for begin, _, name in [*stated, *echoes] if one.start <= begin < one.end]
-        own.update((begin, name) for begin, name in inside if name == one.fact)
-        if mark := marks.of_memory(one, {name for _, name in inside}):
-            edits.append((one.at, one.at, f" [{mark}]"))
+    own: set[tuple[int, str]] = set()  # places where a fact's own line states it
+    for shown in memories:
+        inside = [(begin, name) for begin, _, name in [*stated, *echoes] if shown.start <= begin < shown.end]
+        own.update((begin, name) for begin, name in inside if name == shown.fact)
+        if mark := marks.of_memory(shown, {name for _, name in inside}):
+            edits.append((shown.at, shown.at, f" [{mark}]"))
     edits += [(end, end, f" [{marks.quoted(name)}]") for _, end, name in echoes]
     for begin, end, name in stated:
         if (begin, name) not in own:
-            at = end if (of := _ID_BEHIND.search(text, begin, end)) is None else of.start()  # that of its entry
+            at = end if (of := _ID_BEHIND.search(text, begin, end)) is None else of.start()  # before the entry's id
             edits.append((at, at, f" [{marks.now(name)}]"))
         if (is_open := re.compile(_OPEN).match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
             edits.append((*is_open.span("open"), Standing.RESOLVED))
-    said = {name for *_, name in stated}
+    stated_facts = {name for *_, name in stated}
     for state in re.finditer(STATE_MARK, text):
         if state["id"] in marks.facts:
-            mark = "" if state["id"] in said else marks.mark(state["id"])
+            mark = "" if state["id"] in stated_facts else marks.mark(state["id"])
             edits.append((*state.span(), f" [{mark}]" if mark else ""))
     parts, done = [], 0
     for begin, end, words in sorted(edits):
@@ -268,9 +268,9 @@ def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[En
 def _echoes(
     text: str, marks: Marks, memory: str, sources: Iterable[Entry], stated: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
-    """Return where a text says an ended fact in words other than its own ("Noted: tabs it is"), outside what is stated.
+    """Return where a text states an ended fact in other words ("Noted: tabs it is"), outside of `stated`.
 
-    Only a memory from which the fact was learned is read for it, so that words as common as any do no harm.
+    Only memories from which the fact was learned are searched, so that common words do not match by chance.
     """
     if not marks.sources:
         return []
@@ -296,7 +296,7 @@ def _echoes(
 
 
 def _sentences(text: str, statement: str) -> Iterator[str]:
-    """Yield the sentences that share a word with a statement, and do not say it in its own words."""
+    """Yield the sentences that share a word with a statement but do not contain it."""
     words, said = set(re.findall(_WORD, statement.casefold())), normalized(statement)
     for line in text.split("\n"):
         for sentence in split(_LABEL.sub("", line.strip())):
@@ -312,7 +312,7 @@ def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:
 
 
 def _memories(text: str, marks: Marks) -> list[ShownMemory]:
-    """Return the entries of a text, and its links to exchanges."""
+    """Return the entries and the links to exchanges in a text, as memories."""
     memories = []
     for start, end, entry in ((place.start, place.end, place.entry) for place in find_entries(text)):
         first = text.find("\n", start, end)

@@ -1,6 +1,6 @@
-"""What a turn's commands and errors say, and how it ended: by the last test or build, or an interruption. Pure.
+"""Judge how a turn ended, by its last test or build or an interruption, and read its errors. Pure.
 
-What a user or an agent says decides nothing: "there is still a bug" may be of another thing, and "done" may be wrong.
+Words of the user or agent decide nothing: "there is still a bug" may be about something else, "done" may be wrong.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err!
 
 
 def told_error(text: str) -> str:
-    """Return the most telling line of an error; "" for no failure.
+    """Return the most informative line of an error, "" for no failure.
 
-    An exit code for "no", as of grep, is no failure, nor is a call that the user or the host refused.
+    An exit code that means "no", as grep's, is no failure, nor is a call refused by the user or the host.
     """
     lines = [line for line in (line.strip() for line in text.split("\n")) if line]
     if lines and lines[0].casefold().startswith("exit code"):
@@ -48,13 +48,13 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     PARTIAL = "partial"
     FAILED = "failed"
-    REFUTED = "refuted"  # the agent said it was done, and the user or a later part of the session showed it was not
-    INTERRUPTED = "interrupted"  # the user, or the end of the session, broke it off: nobody judged a result
-    UNKNOWN = "unknown"  # no test and no build shows it
+    REFUTED = "refuted"  # the agent claimed success, and the user or the later session showed the contrary
+    INTERRUPTED = "interrupted"  # broken off by the user or the session's end, without a result to judge
+    UNKNOWN = "unknown"  # no test or build shows it
 
 
 def judge_outcome(turn: Turn) -> Outcome:
-    """Return a turn's outcome: of its last test or build; interrupted if nothing came of it; else unknown."""
+    """Return a turn's outcome: that of its last test or build; interrupted if nothing came of it; else unknown."""
     has_result = bool(turn.answer.strip() or turn.files) or any(not run.failed for run in turn.runs)
     if turn.interrupted or not has_result:
         return Outcome.INTERRUPTED
@@ -62,9 +62,9 @@ def judge_outcome(turn: Turn) -> Outcome:
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return the outcome of the last tests or build; None without any.
+    """Return the outcome of the last tests or build, None without any.
 
-    If tests passed in a command line that failed, something else did: that is None.
+    If tests passed in a command line that failed, something else failed in it: the outcome is None.
     """
     checks = (form("tests"), form("builds"))
     last = next((run for run in reversed(list(runs)) if any(check.search(run.command) for check in checks)), None)
@@ -77,7 +77,7 @@ def verdict_of(runs: Iterable[Run]) -> Outcome | None:
 
 
 def _says_passed(said: str) -> bool:
-    """Return whether an output says in some line that tests passed, and in none that one failed."""
+    """Return whether a line of an output reports passed tests, and no line a failed one."""
     lines = [line for line in said.split("\n") if form("passed").search(line)]
     return bool(lines) and not any(map(form("failed").search, lines)) and not form("failing").search(said)
 

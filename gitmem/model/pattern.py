@@ -1,8 +1,7 @@
-"""A bug pattern: a known error with each time that it came (docs/format.md, "Learned patterns"). Pure.
+"""A bug pattern: a known error with its occurrences (docs/format.md, "Learned patterns"). Pure.
 
-A case is kept raw: the command that failed, what was changed, the command that then worked, in which exchange and when;
-who it was says git. What two machines learned joins as a set of cases. What is shown, and how often it worked, is
-computed from them.
+A case is stored raw: the failed command, the changes, the command that then worked, the exchange and the time; git
+records the author. Cases of two machines merge as a set. Shown texts and success rates are computed from them.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _TITLE = 160
 
 
 class Case(Value):
-    """A time that an error came: `changed` are edits and commands, `worked` is the same command, "" if it failed on.
+    """An occurrence of an error: `changed` are edits and commands, `worked` is the command, "" if it still failed.
 
-    `fix` and `cause` are the words of a model, or of a log, on what fixed it; `seconds` went by until then.
+    `fix` and `cause` are a model's or a log's words on the fix; `seconds` passed until then.
     """
 
     exchange: str
@@ -45,12 +44,12 @@ class Case(Value):
 
     @property
     def told(self) -> str:
-        """What made the command work, as far as one thing is known to; "" if not."""
+        """The single known thing that made the command work, or ""."""
         return self.fix or (self.change if self.worked else "")
 
     @property
     def change(self) -> str:
-        """The one thing that was changed, or that is otherwise in the command that worked; "" for none or several."""
+        """The only change, or the difference in the command that worked; "" for none or several."""
         if not self.changed:
             return f"`{self.worked}`" if self.worked and runs_otherwise(self.command, self.worked) else ""
         files = {_file(change) for change in self.changed}
@@ -67,7 +66,7 @@ def _file(change: str) -> str:
 
 
 class ErrorOccurrence(Value):
-    """An error in a turn: its cases, the last of which may have worked, the turn's files and part of the project."""
+    """An error in a turn: its cases (the last may have worked), the turn's files and part of the project."""
 
     error: ErrorSignature
     cases: tuple[Case, ...]
@@ -76,12 +75,12 @@ class ErrorOccurrence(Value):
 
     @property
     def last(self) -> Case:
-        """The last time that the error came in the turn."""
+        """The last case in the turn."""
         return self.cases[-1]
 
 
 class Solution(Value):
-    """What was changed once or more, the exchanges in which the command then worked, and those in which it did not."""
+    """A change, the exchanges in which the command then worked, and those in which it did not."""
 
     text: str
     worked: tuple[str, ...] = ()
@@ -96,14 +95,14 @@ class Solution(Value):
 
     @property
     def confidence(self) -> float:
-        """The success rate as far as few trials show it: one that worked once is 2/3."""
+        """The success rate, lower after few trials: 2/3 after one that worked."""
         return (len(self.worked) + 1) / (len(self.worked) + len(self.failed) + 2)
 
 
 class BugPattern(Value):
-    """A known error with its cases, the oldest first; `updated` is when it came last.
+    """A known error with its cases, the oldest first; `updated` is the time of the last.
 
-    `scope` are the parts of the project it came in (none: all), `stale` says that its files changed a lot since then.
+    `scope` are the parts of the project it occurred in (empty: all); `stale`: its files changed a lot since then.
     `file` is the path it was read from, `source` its content; both are empty for a new one.
     """
 
@@ -125,7 +124,7 @@ class BugPattern(Value):
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """The exchanges in which the error came."""
+        """The exchanges in which the error occurred."""
         return tuple(dict.fromkeys(case.exchange for case in self.cases))
 
     @property
@@ -140,7 +139,7 @@ class BugPattern(Value):
 
     @property
     def solutions(self) -> tuple[Solution, ...]:
-        """What was changed, each once, that which worked most often first."""
+        """The changes, each once, the one that worked most often first."""
         by_change: dict[str, Solution] = {}
         for case in self.cases:
             if text := case.told or case.change:
@@ -153,7 +152,7 @@ class BugPattern(Value):
         return tuple(sorted(by_change.values(), key=lambda fix: (-fix.confidence, -len(fix.worked))))[:_MAX_SOLUTIONS]
 
     def best(self, command: str = "") -> Solution | None:
-        """Return the solution that worked in most of its trials, of this command before others; None if none did."""
+        """Return the solution that worked in most of its trials, preferably for this command; None if none did."""
         worked = (solution for solution in self.solutions if solution.worked)
         return max(worked, key=lambda fix: (command in fix.commands, fix.confidence, len(fix.worked)), default=None)
 
@@ -165,7 +164,7 @@ class BugPattern(Value):
 
 
 def begun(occurrence: ErrorOccurrence) -> BugPattern:
-    """Return the pattern of an error that came for the first time."""
+    """Return the new pattern of an error's first occurrence."""
     at, error = occurrence.cases[0].at, occurrence.error
     identifier = kind_id(LETTER, KIND, error.type, error.message)
     return with_occurrence(BugPattern(identifier, error, at, at, scope=occurrence.scope), occurrence)
@@ -187,7 +186,7 @@ def with_occurrence(pattern: BugPattern, occurrence: ErrorOccurrence) -> BugPatt
 
 
 def claims(pattern: BugPattern) -> Iterator[tuple[str, str]]:
-    """Yield what a pattern says of each exchange: the case in its words, and the exchange's id."""
+    """Yield a pattern's claims about exchanges, as (the case as text, the exchange's id)."""
     yield from ((_claim(case), case.exchange) for case in pattern.cases)
 
 
@@ -196,12 +195,12 @@ def _claim(case: Case) -> str:
 
 
 def only(pattern: BugPattern, wanted: Container[tuple[str, str]]) -> BugPattern:
-    """Return a pattern with these of its claims alone."""
+    """Return a pattern with only the wanted claims."""
     return pattern._replace(cases=tuple(case for case in pattern.cases if (_claim(case), case.exchange) in wanted))
 
 
 def unseen(pattern: BugPattern, exchanges: Collection[str]) -> BugPattern | None:
-    """Return a pattern without what these exchanges taught; None if nothing else did."""
+    """Return a pattern without the cases of these exchanges, None if no others are left."""
     left = pattern._replace(cases=tuple(case for case in pattern.cases if case.exchange not in exchanges))
     return left if left.cases else None
 
@@ -237,7 +236,7 @@ def _cases(listed: object) -> Iterator[Case]:
 
 
 def render_pattern(pattern: BugPattern) -> bytes:
-    """Return a pattern's file: a new one, or the one it was read from with the changed fields and more cases.
+    """Render a pattern's file: a new one, or the one it was read from with changed fields and cases.
 
     Raises ValueError if a field of that file cannot be changed in place.
     """
@@ -274,7 +273,7 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
 
 
 def _body(pattern: BugPattern) -> list[str]:
-    """Return the lines that a user reads and a search finds; numbers are left to the header."""
+    """Return the lines for users and searches; the numbers are in the header."""
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
     lines += [f"- Cause: {cause}" for cause in pattern.causes]

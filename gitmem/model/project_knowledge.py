@@ -1,6 +1,6 @@
-"""Knowledge of a project, a document a kind, `patterns/project/<kind>.md` (docs/format.md, "Learned patterns"). Pure.
+"""Knowledge of a project, one document per kind, `patterns/project/KIND.md` (docs/format.md, "Learned patterns"). Pure.
 
-Commands keep the exchanges in which they worked or failed as ids, so that what two machines count joins as a union.
+Commands keep the ids of exchanges in which they worked or failed, so that counts of two machines merge as a union.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = "patterns/project"
 KIND = "knowledge"
 MAX_LINES = 40
 _MAX_SOURCES = 40
-_SECTION = "\n## "  # begins what a user added
+_SECTION = "\n## "  # begins a section added by a user
 
 
 class KnowledgeKind(StrEnum):
@@ -54,7 +54,7 @@ class Knowledge(Value):
 
 
 def parse_knowledge(data: bytes) -> Knowledge | None:
-    """Return the knowledge of a document, None if it holds none."""
+    """Return the knowledge in a document, None without any."""
     document = Document.parse(data)
     header = document.metadata
     about = str(header.get("about", ""))
@@ -75,7 +75,7 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
 
 
 def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
-    """Return the new document with the user's own sections, None if its lines are the old ones."""
+    """Return the new document with the user's own sections, None if its lines are unchanged."""
     stamp = now.astimezone(UTC).replace(microsecond=0)
     head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
     start = "\n".join(["---", *(f"{key}: {flow(plain_value(value))}" for key, value in head.items()), "---", ""])
@@ -97,7 +97,7 @@ _OFTEN = 3  # changes of a file, at least
 
 
 def hotspot_lines(commits: Iterable[tuple[str, ...]], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
-    """Return the files with most changes, by the files of each commit, and with most errors of sessions."""
+    """Return the files with most changes, from the files of each commit, and with most errors in sessions."""
     often = _most_named(commits, there)
     broken = sorted(((number, file) for file, number in errors.items() if number >= _OFTEN), reverse=True)
     return [
@@ -107,7 +107,7 @@ def hotspot_lines(commits: Iterable[tuple[str, ...]], errors: Mapping[str, int],
 
 
 def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
-    """Return how often files are named in several groups, the most named first."""
+    """Count the groups that contain each file; return those with several, the most frequent first."""
     counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
     often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
     return sorted(often, key=lambda pair: (-pair[0], pair[1]))
@@ -136,7 +136,7 @@ def _is_of_project(command: str) -> bool:
 
 
 def purposes_in(text: str) -> Iterator[str]:
-    """Yield the purposes of commands that a request or a command names."""
+    """Yield the purposes of commands named in a request or command."""
     low = text.casefold()
     yield from (name for name, form in _named("purpose").items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low))
     yield from (name for name, word in _named("request").items() if word in low)
@@ -147,12 +147,12 @@ def purpose_of(command: str) -> str:
     return next(purposes_in(command), "")
 
 
-_FEWEST = 2  # exchanges in which a command worked, from which it is listed
+_FEWEST = 2  # exchanges in which a command must have worked to be listed
 _MOST_IDS, _MOST_COMMANDS = 30, 30
 
 
 class Command(Value):
-    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
+    """A command, the exchanges in which its last run worked or failed, and the last time of each, in UTC."""
 
     text: str
     worked: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ class Command(Value):
         return len({*self.worked, *self.failed})
 
     def joined(self, more: Command) -> Command:
-        """Return this with what another session or machine counted."""
+        """Return this command with the counts of another session or machine."""
         return Command(
             self.text,
             tuple(dict.fromkeys((*self.worked, *more.worked)))[-_MOST_IDS:],
@@ -187,8 +187,8 @@ def commands_of(turns: Iterable[Turn]) -> list[Command]:
     for turn in turns:
         ended = {command: run.failed for run in turn.runs for command in project_commands(run.command)}
         for text, failed in ended.items():
-            one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
-            seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
+            exchange, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
+            seen = Command(text, failed=exchange, last_failed=at) if failed else Command(text, exchange, last_worked=at)
             commands[text] = commands.get(text, Command(text)).joined(seen)
     return list(commands.values())
 
@@ -209,7 +209,7 @@ def read_commands(data: bytes) -> dict[str, Command]:
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
     """Return known commands joined with those of another session.
 
-    Above a limit those stay that worked in several exchanges, then the last run ones.
+    Above a limit, those that worked in several exchanges are kept, then the most recent.
     """
     joined = dict(known)
     for command in more:
@@ -243,7 +243,7 @@ def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list
 
 
 def of_commands(commands: Sequence[Command]) -> Knowledge:
-    """Return what is known of commands, as sure as they worked in the exchanges in which they ran."""
+    """Return the knowledge of commands; the confidence is the share of runs that worked."""
     sources = tuple(dict.fromkeys(exchange for command in commands for exchange in (*command.worked, *command.failed)))
     worked, failed = (sum(len(getattr(command, key)) for command in commands) for key in ("worked", "failed"))
     lines, sure = tuple(command_lines(commands)), worked / ((worked + failed) or 1)
@@ -252,7 +252,7 @@ def of_commands(commands: Sequence[Command]) -> Knowledge:
 
 _MOST = 12  # names of a line
 _FOLDERS = 12  # of a project
-_LEVELS = 2  # folders below each other that are counted apart
+_LEVELS = 2  # of folders that are counted separately
 
 
 def structure_lines(files: Sequence[str], manifests: Iterable[str]) -> list[str]:
@@ -267,17 +267,17 @@ def structure_lines(files: Sequence[str], manifests: Iterable[str]) -> list[str]
 
 @cache
 def _named(kind: str) -> dict[str, str]:
-    """Return the names of a kind in `gitmem/data/project.tsv`, each with its meaning."""
+    """Return the rows of a kind in `gitmem/data/project.tsv`: each name with its meaning."""
     return {name: " ".join(meaning) for row, name, *meaning in table("project.tsv") if row == kind}
 
 
 def is_dull(file: str) -> bool:
-    """Return whether a file is a text, a lock file, a picture, or somebody else's."""
+    """Return whether a file is no code of the project: a text, lock file, picture or vendored file."""
     return _is("dull", file)
 
 
 def is_aside(file: str) -> bool:
-    """Return whether a file is of a test, an example, or somebody else's, where no package of the project is."""
+    """Return whether a file belongs to a test, an example or vendored code, not to a package of the project."""
     return _is("aside", file)
 
 
@@ -286,6 +286,6 @@ def _is(kind: str, file: str) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list, of many the first and a number."""
+    """Return names as a list; of many, the first ones and the number of the rest."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more

@@ -29,13 +29,13 @@ _SUREST = (
     *(TaskType.REVIEW, TaskType.TEST, TaskType.BUG_FIX, TaskType.REFACTOR, TaskType.DOCS, TaskType.SETUP),
     TaskType.FEATURE,
 )
-_SHORT = 60  # characters: a request that begins in the middle of a talk
-_MAY_REFUTE = 2  # words with a topic of a request that may be about the answer before it
-_STATES = 4  # words with a topic: one more than a request needs that has a subject
+_SHORT = 60  # characters of a request that may continue a conversation
+_MAY_REFUTE = 2  # topic words of a request that may be about the answer before it
+_STATES = 4  # topic words of a request that counts alone: one more than a subject needs
 
 
 def classify(request: str) -> TaskType:
-    """Return the type of a request's task: a question by its form, else the first match, else a feature."""
+    """Return the task type of a request: a question by its form, else the first match, else a feature."""
     if is_question(request):
         return TaskType.QUESTION
     text = _plain(request)
@@ -51,15 +51,15 @@ def is_question(request: str) -> bool:
 
 
 def orders(request: str) -> bool:
-    """Return whether a request orders something to be done, by its form."""
+    """Return whether a request orders something, by its form."""
     return _has("orders", _plain(request))
 
 
 def may_refute(request: str, before: str) -> bool:
-    """Return whether a request may say that the exchange before it did not succeed: it has hardly a subject of its own.
+    """Return whether a request may report that the exchange before it failed: it has hardly a subject of its own.
 
-    "they still come" is such a one, and so is "go ahead": which it is only a reader can tell. "add a linter" and
-    "which queue is it?" are none: a task and a question have their own subject.
+    "they still come" may, and so may "go ahead": only a reader can tell. "add a linter" and "which queue is it?" may
+    not: a task and a question have their own subject.
     """
     topics = _topics(request)
     new = topics - _topics(before)
@@ -69,7 +69,7 @@ def may_refute(request: str, before: str) -> bool:
 
 
 def counts_alone(request: str) -> bool:
-    """Return whether a request is remembered whatever the answer is: it says something at length, and does not ask."""
+    """Return whether a request is remembered whatever the answer: it is long enough and no question."""
     return not is_question(request) and len(_topics(request[:MAX_READ])) >= _STATES
 
 
@@ -79,7 +79,7 @@ def has_last_word(request: str) -> bool:
 
 
 def asks_back(request: str) -> bool:
-    """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
+    """Return whether a request asks about the past ("why did we pick sqlite?", "포트가 몇이었죠?")."""
     return _has("past", _plain(request)) or _has("ago", _plain(request))
 
 

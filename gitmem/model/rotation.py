@@ -1,15 +1,15 @@
-"""Plan the rotation of `memory.md` as a value: the archive's name, and the text that stays. Pure.
+"""Plan the rotation of `memory.md`: the archive's name, and the text that stays. Pure.
 
-The archive is the whole file, byte for byte. What stays, in the order in which it stood:
+The archive is the whole file, byte for byte. In their order, these parts stay:
 
-- the header, and what comes before the first section unless it alone is over the carryover limit;
-- Core Decisions, Known Issues and Current State; of one that has outgrown its share of the threshold, the newest and
-  most used entries, with a line that says how many more are facts;
+- the header, and the text before the first section unless it alone exceeds the carryover limit;
+- Core Decisions, Known Issues and Current State; of a section over its share of the threshold, the newest and most
+  used entries, with a line that counts the other facts;
 - the tail of all the rest, up to the carryover limit, and the required headings in any case. Of Recent Context each
   of the last three sessions has a share.
 
-A tail is whole lines, and never a part of an entry or of a code fence. A file without any required heading is all
-rest. What stays is always under the threshold, so that one rotation does not bring about the next.
+A tail has whole lines, entries and code fences. A file without any required heading is all rest. The text that stays
+is always under the threshold, so that one rotation does not cause the next.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def holders_of(day: date) -> tuple[str, str]:
     return weekly_path(week_of(day)), monthly_path(month_of(last))
 
 
-_DATED = (  # compiled where it is used: a save loads this module
+_DATED = (  # strings, compiled at use: every save loads this module
     r"daily/[0-9]{4}/[0-9]{2}/(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})\.md"
     r"|weekly/[0-9]{4}/(?P<week>[0-9]{4}-W[0-9]{2})(?:_[0-9]+)?\.md"
     r"|monthly/[0-9]{4}/(?P<month>[0-9]{4}-[0-9]{2})(?:_[0-9]+)?\.md"
@@ -98,15 +98,15 @@ def last_day(path: str) -> date | None:
         return None
 
 
-SESSIONS = 3  # whose exchanges stay
-MORE_TOKENS = 30  # that the line of `with_more` takes at most
+SESSIONS = 3  # the last ones, whose exchanges stay
+MORE_TOKENS = 30  # at most, in the line of `with_more`
 _MORE = re.compile(r"(?m)^- (?P<count>[0-9]+) more (?:is a fact|are facts): `gitmem facts list`\.(?:\r?\n)?")
 
 
 def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> str:
     """Return the pieces that fit, the newest and most used first, in their order.
 
-    A fact said three times counts as one that is three times as new. `uses` has how often, by id.
+    A fact stated three times ranks like one three times as new. `uses` has the numbers of statements, by id.
     """
     ids = [next(iter(facts_in(piece)), "") for piece in pieces]
     if not any(ids):
@@ -116,7 +116,7 @@ def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> 
 
 
 def newest_sessions(pieces: Sequence[str], tokens: int) -> str:
-    """Return the newest pieces that fit, in their order; each of the last sessions has an equal share for its own."""
+    """Return the newest pieces that fit, in their order; each of the last sessions has an equal share."""
     sessions: dict[str, list[int]] = {}
     for place in range(len(pieces) - 1, -1, -1):
         if session := _session(pieces[place]):
@@ -136,8 +136,8 @@ def newest_sessions(pieces: Sequence[str], tokens: int) -> str:
 def with_more(text: str, known: Collection[str], before: str, newline: str) -> str:
     """Return the rest of a section, with a line below its heading that counts the facts without a line.
 
-    `known` are the ids of the section's facts, as far as they were read; `before` is the section as it was. Where none
-    were read, the ids that it had and the number that it named tell.
+    `known` are the ids of the section's facts, as far as they were read; `before` is the section as it was. If none
+    were read, the count comes from the ids and the number in `before`.
     """
     shown = facts_in(text)
     more = len({*known, *facts_in(before)} - shown)
@@ -158,7 +158,7 @@ def without_count(text: str) -> str:
 
 
 def counted_down(body: str, start: int, end: int, ended: int) -> str:
-    """Return a text whose section from `start` to `end` counts `ended` facts less, which have no line."""
+    """Lower the count of facts without a line by `ended`, in the section from `start` to `end`."""
     counting = _MORE.search(body, start, end)
     if counting is None:
         return body
@@ -173,7 +173,7 @@ def facts_in(text: str) -> set[str]:
 
 
 def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: Iterable[int] = ()) -> str:
-    """Return the pieces that fit: of `ahead` all that do, then of `rest` up to the first that does not."""
+    """Return the pieces that fit: all of `ahead` that do, then those of `rest` before the first that does not."""
     left, chosen = tokens * BYTES_PER_TOKEN, set()
     for place in ahead:
         if utf8_size(pieces[place]) <= left:
@@ -195,7 +195,7 @@ def _session(piece: str) -> str:
     )
 
 
-# Sections that stay and the divisor of the threshold that limits each: kept whole, they could leave no room.
+# Sections that stay, and the divisor of the threshold that limits each, as whole ones might leave no room.
 KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4, CURRENT_STATE.casefold(): 8}
 OPEN_SECTIONS = (RECENT_CONTEXT.casefold(),)
 
@@ -227,10 +227,9 @@ def plan_rotation(
 ) -> Rotation | None:
     """Return the rotation of a document at local time `stamp` (`YYYYMMDD_HHMMSS`), None if it need not rotate.
 
-    `header` is what stands before the body, and stays: were it alone over the threshold, every save would rotate, so
-    then none does. `taken` are the paths of archives that exist already: a second rotation in one second gets a suffix,
-    which still sorts after the first. `uses` has, by the title of a section, the ids of all its facts and how often
-    each was said.
+    `header` comes before the body, and stays: if it alone exceeds the threshold, nothing rotates, as otherwise every
+    save would. `taken` are the paths of existing archives: a second rotation in one second gets a suffix that sorts
+    after the first. `uses` has, by section title, the ids of all its facts and how often each was stated.
     """
     size = utf8_size(header + body)
     room = limits.threshold - 1 - estimate_tokens(header)
@@ -277,7 +276,7 @@ def _parts(body: str) -> list[Section]:
 def _tail_of_parts(
     body: str, parts: Sequence[Section], tokens: int, uses: Mapping[str, int] | None = None
 ) -> dict[Section, str]:
-    """Return the part of each section that stays: the last ones whole, one truncated, "" before."""
+    """Return the part of each section that stays: the last ones whole, one truncated, "" for those before."""
     stays = {}
     for part in reversed(parts):
         stays[part] = text = _shortened(body, part, tokens, uses or {})
@@ -324,7 +323,7 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     position = 0
     for start, end in sorted([*((entry.start, entry.end) for entry in find_entries(text)), *fences(text)]):
-        if start >= position:  # an entry within a fence is quoted
+        if start >= position:  # skips entries within a fence, which are quotations
             pieces += _LINES.findall(text, position, start)
             pieces.append(text[start:end])
             position = end
@@ -336,7 +335,7 @@ def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
 
 
 def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
-    """Return the archives beyond the newest `most` (0: any number), and those older than a moment."""
+    """Return the archives beyond the newest `most` (0: no limit), and those older than `oldest`."""
     archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
     over = archives[:-most] if most else []
     stamp = f"{oldest:%Y%m%d_%H%M%S}" if oldest else ""  # archive names are in local time

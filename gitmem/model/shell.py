@@ -1,7 +1,7 @@
 """Read a shell's script as the commands that it runs, with what they write and what is piped into them. Pure.
 
-Quoted text, comments and what is fed to a program are no commands; what is fed to a shell is. A command is given
-behind what only runs it, such as `sudo`, `env`, `python -m`, `uv run` or `docker exec NAME`.
+Quoted text, comments and input of a program are no commands; input of a shell is. A command is returned without the
+wrappers that run it, such as `sudo`, `env`, `python -m`, `uv run` or `docker exec NAME`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gitmem.platform.machine import table
 SETS = re.compile(r"[A-Za-z_]\w*=")
 _DECLARES = frozenset(("export", "local", "readonly", "declare"))
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
-# What runs the command behind it, besides the wrappers of `data/wrappers.tsv`.
+# Programs that run the command after them, in addition to the wrappers of `data/wrappers.tsv`.
 _WRAPPERS = frozenset(
     "doas builtin xargs parallel watch setsid ionice strace chronic unbuffer caffeinate busybox corepack yarn pnpm "  # noqa: SIM905
     "screen then do else if while ! { }".split()
 )
-# What runs a command elsewhere: behind its options and the name of a place, of which only the program knows the number.
+# Programs that run a command elsewhere, after options and the name of a place, of which only they know the number.
 _ELSEWHERE = (
     *((program, *verb) for program in ("docker", "podman") for verb in (("exec",), ("run",), ("compose", "exec"))),
     *((program, "compose", "run") for program in ("docker", "podman")),
@@ -37,7 +37,7 @@ _ELSEWHERE = (
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 _GIVEN_SCRIPTS = frozenset("su runuser flock script nix-shell pwsh powershell cmd cmd.exe powershell.exe".split())  # noqa: SIM905
 _SCRIPT_OPTION = re.compile(r"-[a-z]*c|--command|--run|-Command|/[cC]")
-_CODE_OPTION = re.compile(r"-[a-zA-Z]*[cemr]|--eval|--print")  # of an interpreter that is given no file
+_CODE_OPTION = re.compile(r"-[a-zA-Z]*[cemr]|--eval|--print")  # gives an interpreter code instead of a file
 _INTERPRETERS = _SHELLS | {"node", "ruby", "php", "perl", "deno", "bun"}
 _PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
 _PRINTS = frozenset(("echo", "printf", "grep", "rg", "man", "which"))
@@ -47,7 +47,7 @@ _DEEPEST = 3  # shells within shells
 
 
 def commands(script: str, depth: int = 0) -> list[ShellCommand]:
-    """Return the commands of a shell's script, those of scripts within it too, with the values of its variables."""
+    """Return the commands of a shell script and of scripts within it, with its variables expanded."""
     runs, variables = list[ShellCommand](), dict[str, str]()
     for command in ShellReader(script[:_MAX_COMMAND].replace("\\\n", " ")).read():
         words = _expanded(command.words, variables)
@@ -66,7 +66,7 @@ def commands(script: str, depth: int = 0) -> list[ShellCommand]:
 
 
 def _expanded(words: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words with the values of the variables that the script set; a program's may be several words."""
+    """Return the words with the script's variables expanded; a variable in the program's place may be several words."""
     if not variables:
         return words
     new = tuple(_VARIABLE.sub(lambda name: variables.get(name[1] or name[2], name[0]), word) for word in words)
@@ -74,10 +74,10 @@ def _expanded(words: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str
 
 
 def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the commands that a command runs: itself, that behind each wrapper, or that in a container or on a host.
+    """Return the commands that a command runs: itself, and the one after each wrapper, in a container or on a host.
 
-    Where the command behind a wrapper's options or the name of a place begins only the program knows, so each of the
-    next words is tried, up to one that only prints or finds the rest.
+    Only the wrapper knows where the command after its options or the name of a place begins, so each of the next words
+    is tried, up to a program that only prints or finds the rest.
     """
     in_place, waiting = dict[int, tuple[str, ...]](), [0]
     while waiting and len(in_place) < _MOST_RUN:
@@ -91,7 +91,7 @@ def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _begins(words: tuple[str, ...]) -> list[int]:
-    """Return the places of a command's words at which another one that it runs may begin."""
+    """Return the indexes of a command's words at which another command that it runs may begin."""
     name = words[0].rpartition("/")[2]
     named = (name, *words[1:3])
     head = next((head for head in _ELSEWHERE if named[: len(head)] == head), None)
@@ -110,9 +110,9 @@ def _begins(words: tuple[str, ...]) -> list[int]:
 
 
 def _places(words: tuple[str, ...], first: int, *, is_elsewhere: bool = False) -> list[int]:
-    """Return where a command may begin behind options: a word that follows one may be its value.
+    """Return the indexes at which a command may begin after options; a word after an option may be its value.
 
-    Behind what runs it elsewhere, its place is named first.
+    If it runs elsewhere, the name of the place comes first.
     """
     places, follows_option = list[int](), False
     for place, word in enumerate(words[first:], first):
@@ -130,14 +130,14 @@ def _places(words: tuple[str, ...], first: int, *, is_elsewhere: bool = False) -
 
 @cache
 def _wrappers() -> frozenset[tuple[str, ...]]:
-    """Return the words of each wrapper; `bash -c` and its like have scripts, which are read elsewhere."""
+    """Return the words of each wrapper, without `bash -c` and the like, whose scripts `_script` reads."""
     named = (tuple(words.split()) for kind, words, *_ in table("wrappers.tsv") if kind in {"plain", "environment"})
     runners = {(name, "run") for name in ("pdm", "rye", "hatch", "npm", "pnpm", "yarn", "bun")}
     return frozenset(words for words in named if words[0] not in _SHELLS) | {(name,) for name in _WRAPPERS} | runners
 
 
 def _script(words: tuple[str, ...]) -> str:
-    """Return the script that a shell is given with `-c`, or a host as one word; "" for any other command."""
+    """Return the script given to a shell with `-c`, or to a host as one word; "" for other commands."""
     name = words[0].rpartition("/")[2]
     if " " in name or " " in words[0].partition("/")[0]:
         return " ".join(words)

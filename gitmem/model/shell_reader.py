@@ -1,4 +1,4 @@
-"""Read a script by the shell's rules of quoting: its commands as they stand, with what is fed to them. Pure."""
+"""Read a script by the shell's quoting rules: its commands as written, with their input. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_COMMANDS, _DEEPEST = 200, 8  # substitutions within substitutions
 class ShellCommand(Value):
     """A command: its words, the files that it writes by redirection, and whether the one before is piped into it.
 
-    `text` is what a here-document or a here-string feeds to it, `heard` what an `echo` pipes into it.
+    `text` is its input from a here-document or here-string, `heard` the output of an `echo` piped into it.
     """
 
     words: tuple[str, ...]
@@ -38,11 +38,11 @@ class ShellCommand(Value):
 
     @property
     def prints(self) -> str:
-        """What the command surely prints, as far as its words show it."""
+        """The text that the command prints, as far as its words show it."""
         return " ".join(self.words[1:]).replace("\\n", "\n") if self.name in {"echo", "printf"} else ""
 
     def writes(self) -> tuple[str, ...]:
-        """Return the paths that the command surely changes: what it redirects to, edits, makes, moves or removes."""
+        """Return the paths that the command surely changes: those redirected to, edited, made, moved or removed."""
         plain = tuple(word for word in self.words[1:] if not word.startswith("-"))
         if self.name in _CHANGES_ALL:
             return (*self.redirected, *plain)
@@ -56,18 +56,18 @@ class ShellCommand(Value):
 
 
 class ShellReader:
-    """Reads the commands of a script, and those of the substitutions in its quoted texts behind them."""
+    """Reads the commands of a script, each followed by those of the substitutions in its quoted texts."""
 
     def __init__(self, script: str, place: int = 0, depth: int = 0) -> None:
         self.place = place
         self._script, self._depth = script, depth
         self._found, self._inner = list[ShellCommand](), list[ShellCommand]()
-        self._ends, self._line = list[str](), 0  # of here-documents that begin in this line; its first command
+        self._ends, self._line = list[str](), 0  # ends of here-documents begun in this line; its first command
         self._word: str | None = None
         self._begin(is_piped=False)
 
     def read(self) -> list[ShellCommand]:
-        """Return the commands to the end of the script, or of the substitution that this reader began in."""
+        """Return the commands up to the end of the script, or of the substitution in which this reader began."""
         opened = 0
         while len(self._found) <= _MOST_COMMANDS and (token := _TOKEN.match(self._script, self.place)):
             self.place, kind, text = token.end(), token.lastgroup, token[0]
@@ -130,7 +130,7 @@ class ShellReader:
         return "\n".join(lines)
 
     def _double(self) -> str:
-        """Read a text in double quotes to its end; the commands of its substitutions are read, and left out."""
+        """Read a text in double quotes; the commands of its substitutions are collected and left out of it."""
         text = ""
         while part := _IN_DOUBLE.match(self._script, self.place):
             self.place = part.end()
@@ -150,7 +150,7 @@ class ShellReader:
 
 
 def _unquoted(text: str) -> str:
-    """Return a word, or a text in single quotes or behind a backslash, as the program is given it."""
+    """Return a word, or a text in single quotes or after a backslash, as the program receives it."""
     if text.startswith("'"):
         return text.strip("'")
     return text[1:].strip("\n") if text.startswith("\\") else text

@@ -1,8 +1,8 @@
 """Every measure of likeness between texts of memories, its threshold and the reason for it. Pure.
 
-No measure knows what words mean: two rules that share most of their words and are not the same may contradict each
-other, so that pair waits for a user or a model. Lines of files have a measure of their own
-(`gitmem.text.difference`), as have hits of a search (`gitmem.search.rank`).
+No measure knows the meaning of words: two different rules that share most of their words may contradict each other, so
+the pair waits for a user or a model. Lines of files are compared in `gitmem.text.difference`, hits of a search in
+`gitmem.search.rank`.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from gitmem.model.fact import Fact, FactKind
 from gitmem.text.numbers import numbers_of
 from gitmem.text.words import keywords, phrases, stem, stop_words
 
-RELATED = 1 / 3  # overlap; facts with less in common are about different things, so no model is asked about them
-RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ
-GOES_ON = 1 / 2  # overlap; a request of which half speaks of what the task spoke of goes on with it
-SAME_CLAIM = 0.6  # overlap within one turn, where little else shares so many words
-SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines told beside each other; with fewer words it is chance
+RELATED = 1 / 3  # overlap; facts with less are about different things, so no model is asked about them
+RIVALS = 1 / 2  # overlap; half are the words of the subject, the other half may differ
+GOES_ON = 1 / 2  # overlap; a request that shares half of its words with the task continues it
+SAME_CLAIM = 0.6  # overlap within one turn, where other statements rarely share so many words
+SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines shown together; with fewer words it is chance
 SAME_ERROR = 0.5  # `error_likeness` of one error on two days
-_FEWEST_SHARED = 2  # words of one claim, or of an error and its fix; a single one is only a topic
-JOINS = 0.4  # `likeness_of_work` from which an exchange joins a concept: much of both, or nearly all of one
-OWN_WORDS = 1 / 2  # `share` of a rule in what the user and the agent said, to be theirs and no tool's
-COVERED = 2 / 3  # `share` of a quotation in a statement that says it again, with the name of its subject
-QUOTED = 0.4  # `share` of a rule in the words of the user that it quotes, where others only say the same otherwise
-ANY_WORDS = 1 / 3  # `share` of a sentence that may summarise, in the record that it is about
-NAMED = 2 / 3  # of the code names of a fix that were written in the session; a model may name one that was only read
-MERGED = 0.8  # `share` of a merged statement in the two it takes the place of, which says nothing of its own
-_ECHO, _FEWEST_ECHOED = 0.7, 3  # of the stems of a statement in one line; fewer stand in any line about its subject
-_SUBJECT_AND_VALUE = 2  # words of a statement that has no more than a subject and a value: "Indent with tabs"
+_FEWEST_SHARED = 2  # words, of claims or of errors; a single one is only a topic
+JOINS = 0.4  # `likeness_of_work` from which an exchange joins a concept: much of both overlaps, or nearly all of one
+OWN_WORDS = 1 / 2  # `share` of a rule in texts of the user and the agent, to be theirs and no tool's
+COVERED = 2 / 3  # `share` of a quotation in a statement that repeats it with the name of its subject
+QUOTED = 0.4  # `share` of a rule in the user's words that it quotes
+ANY_WORDS = 1 / 3  # `share` of a summarizing sentence in the record that it is about
+NAMED = 2 / 3  # of a fix's code names must have been written in the session; a model may name one that was only read
+MERGED = 0.8  # `share` of a merged statement in the two it replaces: it must add nothing
+_ECHO, _FEWEST_ECHOED = 0.7, 3  # of a statement's stems in one line; fewer are in any line about its subject
+_SUBJECT_AND_VALUE = 2  # words of a statement with only a subject and a value: "Indent with tabs"
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose facts can contradict each other
 SAID = 0.9  # the confidence of what a user says
-MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
+MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …") not worth a review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _VERB = re.compile(r"(?<=[가-힣]{2})[가-힣]$")  # the last of three syllables or more
-# What other forms of a Korean verb begin with, of the present one in jamo: "넣는다", "붙인다", "바꾼다"; not of "라인".
+# The beginning of a Korean verb's other forms, from its present in jamo: "넣는다", "붙인다", "바꾼다"; not "라인".
 _FORMS = re.compile("(.{4,}|..[^\u110b])(?:\u1102\u1173\u11ab|[\u1175\u116e]\u11ab)")
 _WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN_WORD = re.compile(r"\w+(?:[./-]++\w+)*")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
-# What a statement begins with, if it names the thing it is about: a name, the word behind an article, a Korean subject.
+# A statement's first words if they name its subject: a name, the word after an article, a Korean subject.
 _SUBJECT = re.compile(
     rf"\W*(?:(?:[Tt]he|[Oo]ur)\s+)?(?:[`\"'\u201c]([^`\"'\u201d]{{1,60}})[`\"'\u201d]|({_CODE})(?=\W))"
     r"|(?:[Tt]he|[Oo]ur)\s+([\w-]{1,60})|([^.,;:?!]{1,60}?[가-힣])(?:은|는|이|가)\s"
@@ -67,9 +67,9 @@ def overlap(first: frozenset[str], second: frozenset[str]) -> float:
 def likeness_of_work(
     files: tuple[frozenset[str], frozenset[str]], words: tuple[frozenset[str], frozenset[str]]
 ) -> float:
-    """Return how much two groups of work share, 0 to 1: half by their files and half by keywords, or these alone.
+    """Return the likeness of two pieces of work, 0 to 1: the mean of file and keyword overlap, or of keywords alone.
 
-    A pair without a file on one side shares none.
+    If only one has files, their overlap is 0.
     """
     return (overlap(*files) + overlap(*words)) / 2 if any(files) else overlap(*words)
 
@@ -80,12 +80,12 @@ def points_of(text: str) -> frozenset[str]:
 
 
 def share(text: str, among: str) -> float:
-    """Return the share of a text's stems and numbers that stand among folded words."""
+    """Return the share of a text's stems and numbers that are in a folded text."""
     return part_of(points_of(text), among)
 
 
 def part_of(points: Collection[str], among: str) -> float:
-    """Return the share of stems and numbers that stand among folded words; a Korean verb's forms differ at the end."""
+    """Return the share of stems and numbers that are in a folded text; endings of Korean verbs may differ."""
     numbers = {*_WHOLE_NUMBER.findall(among)}
     stand = sum(
         point in numbers if _WHOLE_NUMBER.fullmatch(point) else stands_in(_VERB.sub("", point) or point, among)
@@ -95,7 +95,7 @@ def part_of(points: Collection[str], among: str) -> float:
 
 
 def stands_in(stem: str, text: str) -> bool:
-    """Return whether folded words have a stem, of "policy" `polici`, of "붙여" `붙인`."""
+    """Return whether a folded text has a word with a stem: "policy" has `polici`, "붙여" has `붙인`."""
     if stem in text or (stem.endswith("i") and f"{stem[:-1]}y" in text):
         return True
     forms = None if stem.isascii() else _FORMS.fullmatch(unicodedata.normalize("NFD", stem))
@@ -103,7 +103,7 @@ def stands_in(stem: str, text: str) -> bool:
 
 
 def is_echo(statement: str, line: str) -> bool:
-    """Return whether one folded line says most of a statement."""
+    """Return whether a folded line contains most of a statement's stems."""
     stems = stems_of(statement)
     return sum(stands_in(stem, line) for stem in stems) >= max(_FEWEST_ECHOED, _ECHO * len(stems))
 
@@ -116,7 +116,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def content_of(text: str) -> frozenset[str]:
-    """Return the stems of what a statement says: politeness, quantity, purpose and reasons aside."""
+    """Return the stems of a statement, without politeness, quantity, purpose and reasons."""
     return stems_of(_claim(text))
 
 
@@ -124,17 +124,17 @@ def content_of(text: str) -> frozenset[str]:
 def _claim(text: str) -> str:
     """Return the first paragraph of a statement without politeness, quantity, purpose and reasons."""
     first, *more = _SENTENCE_END.split(text.split("\n\n", maxsplit=1)[0][:_LONGEST])
-    said = (_without_reasons(first), *(_without_reasons(clause) for clause in more if not _is_reason(clause)))
-    return phrases("aside").sub(" ", " ".join(said))
+    clauses = (_without_reasons(first), *(_without_reasons(clause) for clause in more if not _is_reason(clause)))
+    return phrases("aside").sub(" ", " ".join(clauses))
 
 
 def _without_reasons(sentence: str) -> str:
-    """Return a sentence without its clauses that give a reason; one behind a statement goes on to the end."""
+    """Return a sentence without clauses of reason; such a clause after a statement extends to the end."""
     remaining: list[str] = []
     for clause in _CLAUSE_END.split(sentence):
         if not _is_reason(clause):
             remaining.append(clause)
-        elif remaining and phrases("reason").match(clause):  # in Korean a clause ends with the word
+        elif remaining and phrases("reason").match(clause):  # in Korean the reason word ends its clause
             break
     return " ".join(remaining) or sentence
 
@@ -145,7 +145,7 @@ def _is_reason(text: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def words_of(text: str) -> frozenset[str]:
-    """Return the stems of all words of a text that are more than grammar, also of those that are in every report."""
+    """Return the stems of all content words of a text, also of common ones that are no keywords."""
     return frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words()
 
 
@@ -154,7 +154,7 @@ def _in_order(text: str) -> list[str]:
 
 
 def has_same_words(text: str, rival: str) -> bool:
-    """Return whether two statements are one: the same words in the same order; see `_plain_words`."""
+    """Return whether two statements have the same plain words in the same order; see `_plain_words`."""
     first = _plain_words(text)
     return bool(first) and first == _plain_words(rival)
 
@@ -165,7 +165,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    """Return all numbers of a text, those in names and those spelled out, too."""
+    """Return all numbers of a text, also those in names and spelled out."""
     return frozenset(_NUMBER.findall(text)) | numbers_of(text)
 
 
@@ -199,8 +199,8 @@ def says_the_same(claim: str, rival: str) -> bool:
 def contradict(text: str, rival: str) -> bool:
     """Return whether two statements may contradict each other: they share more than half of the words of the shorter.
 
-    Half is enough where each has no more than a subject and a value. What has a single word is only a topic, but where
-    the other one denies just that: "Use tabs", "Use spaces, not tabs".
+    Half is enough if each has only a subject and a value. A single word is only a topic, unless the other statement
+    rejects it: "Use tabs", "Use spaces, not tabs".
     """
     text, rival = _claim(text), _claim(rival)
     first, second = content_of(text), content_of(rival)
@@ -214,24 +214,24 @@ def contradict(text: str, rival: str) -> bool:
 
 
 def _set_aside(text: str) -> set[str]:
-    """Return the single words that a statement sets aside: "tab" of "not tabs", "instead of tabs", 탭 of "탭 말고"."""
+    """Return the single words that a statement rejects: "tab" in "not tabs" and "instead of tabs", 탭 in "탭 말고"."""
     parts = (
         _PART_END.split(text[cue.end() :])[0] if cue[0].isascii() else _PART_END.split(text[: cue.start()])[-1]
         for cue in phrases("instead").finditer(text)
     )
-    said = (content_of(part) or {part.strip().casefold()} for part in parts if part.strip())
-    return {word for words in said if len(words) == 1 for word in words}
+    rejected = (content_of(part) or {part.strip().casefold()} for part in parts if part.strip())
+    return {word for words in rejected if len(words) == 1 for word in words}
 
 
 def _denies(text: str, topic: frozenset[str]) -> bool:
-    """Return whether a statement sets aside the one word that another has."""
+    """Return whether a statement rejects another one's topic, if that is a single word."""
     return len(topic) == 1 and min(topic).startswith(tuple(_set_aside(text)))
 
 
 def _adds_to(claim: str, rival: str) -> bool:
-    """Return whether two statements say the same, or one says all of the other and more.
+    """Return whether two statements say the same, or one contains the other.
 
-    It has all words and numbers of the other, neither negated, or goes on behind it: "…, and never print".
+    It has all words and numbers of the other, neither negated, or continues it: "…, and never print".
     """
     first, second = (words_of(text) | _numbers(text) for text in (claim, rival))
     is_plain = not any(is_negated(text) or phrases("instead").search(text) for text in (claim, rival))
@@ -245,8 +245,8 @@ def _adds_to(claim: str, rival: str) -> bool:
 def are_of_two_things(claim: str, rival: str) -> bool:
     """Return whether two statements name different things: other subjects, or more than one difference.
 
-    "Service 1 listens on port 81" and "Service 2 listens on port 82" speak of two things with a value each, "retry
-    uploads" and "never retry logins" of two that are done and forbidden; one place that differs is the value.
+    "Service 1 listens on port 81" and "Service 2 listens on port 82" name two things with a value each, "retry uploads"
+    and "never retry logins" an order and a ban. A single difference is the value of the same thing.
     """
     first, second = (_SUBJECT.match(text) for text in (claim, rival))
     if first and second and stems_of(first[0]) != stems_of(second[0]):
@@ -256,8 +256,8 @@ def are_of_two_things(claim: str, rival: str) -> bool:
 
 
 def _places_that_differ(claim: str, rival: str) -> int:
-    """Return in how many places each of two statements has content words, or a number, that the other has nowhere."""
-    from difflib import SequenceMatcher  # a hook that compares nothing needs none
+    """Count the places where each of two statements has content words or numbers missing from the other."""
+    from difflib import SequenceMatcher  # imported late: most hooks compare nothing
 
     words, others = (_PLAIN_WORD.findall(text.casefold()[:_LONGEST]) for text in (claim, rival))
     contents = [content_of(text) | _numbers(text) for text in (claim, rival)]
@@ -273,27 +273,27 @@ def _places_that_differ(claim: str, rival: str) -> int:
 
 
 def repeats(claim: str, rival: str) -> bool:
-    """Return whether a claim says again in other words what another of the same turn says."""
+    """Return whether a claim repeats another one of the same turn in other words."""
     first, second = (stems_of(text) | _numbers(text) for text in (claim, rival))
     enough = len(first & second) >= _FEWEST_SHARED and overlap(first, second) >= SAME_CLAIM
     return says_the_same(claim, rival) or (enough and is_negated(claim) == is_negated(rival))
 
 
 def is_same_line(claim: str, rival: str) -> bool:
-    """Return whether two lines that are shown beside each other say the same, by their plain words."""
+    """Return whether two lines shown together say the same, by their plain words."""
     words, others = (frozenset(re.findall(r"\w+", text.casefold())) for text in (claim, rival))
     return claim == rival or (min(len(words), len(others)) >= _FEWEST_OF_A_LINE and overlap(words, others) >= SAME_LINE)
 
 
 def may_concern(text: str, rival: str) -> bool:
-    """Return whether two facts share so many keywords that they could contradict each other, as a model may judge."""
+    """Return whether two facts share enough keywords that a model should judge whether they contradict each other."""
     return overlap(stems_of(text), stems_of(rival)) >= RELATED
 
 
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the newest facts in force, of the same part of the project, that may contradict a new fact."""
     words = {*content_of(new.description), *_set_aside(new.description)}
-    begins = tuple(word[:3] for word in words)  # of most facts not even that stands in them
+    begins = tuple(word[:3] for word in words)  # a quick test: most facts contain none of these
     rivals = [
         fact
         for fact in facts
@@ -308,7 +308,7 @@ def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def twin_of(new: Fact, facts: Iterable[Fact]) -> Fact | None:
-    """Return the fact in force that says what a new fact says, in the same words and wherever that is shown."""
+    """Return the fact in force with the same words as a new fact, shown in the same parts of the project or more."""
     return next(
         (
             fact
@@ -322,27 +322,27 @@ def twin_of(new: Fact, facts: Iterable[Fact]) -> Fact | None:
 
 
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
-    """Return the fact of a project that goes before a contradicting fact of the user's own store, None if none."""
+    """Return the project's fact that overrides a contradicting fact of the user store, else None."""
     return next(iter(rivals_of(own, project)), None)
 
 
-def shared_with_error(told: str, title: str) -> int:
-    """Return how many keywords a told error shares with the title of one that occurred, 0 for too few."""
+def shared_with_error(described: str, title: str) -> int:
+    """Return how many keywords a described error shares with the title of one that occurred, 0 for too few."""
     named = stems_of(title)
-    shared = len(stems_of(told) & named)
+    shared = len(stems_of(described) & named)
     return shared if shared >= min(_FEWEST_SHARED, len(named)) else 0
 
 
 def error_words(message: str) -> Counter[str]:
-    """Return the words of an error's message, without those that say nothing and what was masked."""
+    """Return the words of an error's message, without common and masked ones."""
     words = (word.casefold() for word in _OF_ERROR.findall(message))
     return Counter(word for word in words if word[0] != "<" and word not in stop_words())
 
 
 def error_likeness(text: str, rival: str) -> float:
-    """Return how alike two messages of errors are, 0 to 1: the share of words in both; one that differs counts twice.
+    """Return the likeness of two error messages, 0 to 1: the share of words in both, weighing differing words double.
 
-    Messages that quote other names, or other options, are different: the same sentence about another thing.
+    Messages that quote different names or options are different: the same sentence about another thing.
     """
     if {*_NAME.findall(text)} != {*_NAME.findall(rival)}:
         return 0.0

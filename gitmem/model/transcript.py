@@ -1,8 +1,8 @@
 """Read a host's transcript tolerantly (docs/format.md, "Transcripts").
 
-The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
-that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
-Read here are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts).
+The format is the host's own and changes with every version, so any part may be missing: a line that is no JSON, two
+objects on a line or a record of an unknown kind never prevent reading the rest. This module reads Claude Code's JSON
+lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gitmem.values import Value
 Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]
 
 
-MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
+MAX_LINE = 16 * 1024 * 1024  # characters, three times a picture; a longer line is read in pieces
 _BETWEEN = " \t\r\n\ufeff"  # characters around objects
-_TRIES = 50  # positions of a damaged line where another object may begin
+_TRIES = 50  # positions of a damaged line at which an object is looked for
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-_YEARS = range(1970, 9999)  # a `datetime` at the edges of its range cannot change its time zone
+_YEARS = range(1970, 9999)  # a `datetime` at the limits of its range cannot change its time zone
 
 
 class Role(StrEnum):
@@ -36,17 +36,17 @@ class Role(StrEnum):
     CALL = "call"
     RESULT = "result"
     SUMMARY = "summary"
-    ABOUT = "about"  # no part: the session, folder and turn of the parts after it
+    ABOUT = "about"  # not a part: sets the session, folder and turn of the parts after it
 
 
 class Record(Value):
     """One part of a transcript.
 
-    `text` is what was said, or a tool's result; `turn` is the host's id of the turn, else of the record; `input` is
-    what a tool was called with; `injected` says that no user and no model wrote it; `sidechain` that a subagent did.
-    `vouched` is whether the host says that the user wrote it, None where it says nothing; `words` are what they said
+    `text` is a message or a tool's result; `turn` is the host's id of the turn, else of the record; `input` are a
+    tool's arguments; `injected`: neither a user nor a model wrote it; `sidechain`: a subagent wrote it.
+    `vouched` is whether the host says that the user wrote it, None if it does not say; `words` are the user's words
     besides a prompt; `told` is a result in the host's structured form; `agent` is the subagent of a `sidechain`.
-    `tokens` is how much of the context was in use, where the host says so.
+    `tokens` is the size of the context in use, if the host reports it.
     """
 
     role: Role
@@ -69,7 +69,7 @@ class Record(Value):
     agent: str = ""
 
     def call(self, tool: str, key: str, arguments: object) -> Record:
-        """Return the call of a tool at this place; arguments that are no object count as none."""
+        """Return a tool call based on this record; arguments that are no JSON object are ignored."""
         return self._replace(
             role=Role.CALL, tool=tool, tool_id=key, input=arguments if isinstance(arguments, dict) else {}
         )
@@ -87,11 +87,11 @@ class Unread:
         self._damaged = self._goes_on = False
 
     def damage(self) -> None:
-        """Count the present line as unreadable."""
+        """Count the current line as unreadable."""
         self._damaged = True
 
     def end(self, line: str) -> None:
-        """End the present line; an overlong one comes in pieces, of which only the last has a line end."""
+        """End the current line; an overlong one comes in pieces, of which only the last has a line end."""
         self.lines += self._damaged and not self._goes_on
         self._goes_on = self._damaged and not line.endswith("\n")
         self._damaged = False
@@ -100,8 +100,8 @@ class Unread:
 def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | None = None) -> Iterator[Record]:
     """Yield the parts of a transcript in order; a missing time is that of the record before.
 
-    `read` yields the parts of one JSON object, given a record with its time, session and folder; Claude Code's form is
-    read without it. Unreadable lines are skipped; `unread` counts them.
+    `read` yields the parts of a JSON object, given a record with its time, session and folder; without it, the form is
+    Claude Code's. Unreadable lines are skipped; `unread` counts them.
     """
     base = Record(Role.ABOUT, _BEFORE_TIME, "")
     unread, read = unread or Unread(), read or _claude
@@ -118,7 +118,7 @@ def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | N
 
 
 def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects on a line, past damaged parts, of each of which `damage` is called."""
+    """Yield the JSON objects on a line, skipping damaged parts and calling `damage` for each."""
     if len(line) > MAX_LINE:
         damage()
         return
@@ -175,19 +175,19 @@ def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
 
 
 def _beside_result(part: Record) -> Record:
-    """Return a text that stands in one message with a tool's result: what the user said when they accepted the call."""
+    """Return a text in the same message as a tool's result as the user's words on accepting the call."""
     words = None if part.injected or part.text.startswith(INTERRUPTION) else words_in(part.text)
     is_said = words is not None and words.kind is WordKind.PROMPT
     return part._replace(words=(words._replace(kind=WordKind.ADDITION),)) if words and is_said else part
 
 
-_SYNTHETIC = "<synthetic>"  # the model of what the host says in the agent's place
+_SYNTHETIC = "<synthetic>"  # the model named in texts that the host writes for the agent
 
 
 def _queued(item: dict[str, object], base: Record) -> Iterator[Record]:
-    """Yield what the user sent while the agent worked: from the queue, or as it was given to the agent.
+    """Yield a message that the user sent while the agent worked, from the queue or as passed to the agent.
 
-    A queued message that becomes a prompt of its own stands there, too; `turns.fold` keeps it once.
+    A queued message that becomes a prompt is also recorded as one; `turns.fold` keeps it once.
     """
     attached = item.get("attachment")
     if isinstance(attached, dict):
@@ -204,7 +204,7 @@ def _queued(item: dict[str, object], base: Record) -> Iterator[Record]:
 
 
 def blocks(content: object, base: Record) -> Iterator[Record]:
-    """Yield the texts, calls and results of a message, a text or Anthropic's blocks, as records like `base`."""
+    """Yield the texts, calls and results of a message (a text or Anthropic's blocks) as records based on `base`."""
     if isinstance(content, str):
         yield base._replace(text=content)
     for block in content if isinstance(content, list) else ():
@@ -255,11 +255,11 @@ _MAX_INPUT = 2_000  # characters of one argument of a tool
 
 
 def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
-    """Yield a transcript's lines without injected text; a tool's result keeps `result_chars` characters.
+    """Yield a transcript's lines for L1, without injected text; tool results are cut to `result_chars` characters.
 
-    Results of gitmem's own tools are left out: they are in the memory already.
+    Results of gitmem's own tools are left out, as the memory has them already.
 
-    `clean` removes secrets from a text before it is truncated, which could cut one in two.
+    `clean` removes secrets from a text before it is truncated, so that none is cut in two and missed.
     """
     own: set[str] = set()
     for part in parts:
@@ -294,7 +294,7 @@ def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[
 
 
 def _short(value: object, limit: int, clean: Callable[[str], str]) -> object:
-    """Return a value truncated; of a text the beginning and the end stay, with the number of characters left out."""
+    """Return a value truncated; a text keeps its beginning and end, with the number of characters left out."""
     if isinstance(value, int | float | bool) or value is None:
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -310,10 +310,10 @@ _SAID = 500  # characters of the output of a command that worked
 def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[HookEvent]:
     """Yield the prompts, tool uses, words and last answers of a transcript, with the times of this machine's zone."""
     calls: dict[str, Record] = {}
-    last: Record | None = None  # the agent's last text, perhaps its answer
-    called = False  # a tool, after it
+    last: Record | None = None  # the agent's last text, which may be its answer
+    called = False  # whether a tool was called after it
     turn = ""
-    is_own = False  # whether more than a subagent's records were there: its own transcript is read with the session's
+    is_own = False  # whether some records are not a subagent's: its own transcript is read with the session's
 
     def said(kind: HookKind) -> Iterator[HookEvent]:
         if last is not None:
@@ -324,7 +324,7 @@ def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[
         if part.role is Role.USER and not part.sidechain:
             event = _user_event(part, turn, host)
             if event is None or (event.kind is HookKind.NOTICE and not event.words and (last is None or called)):
-                continue  # in the middle of a turn, which goes on
+                continue  # in the middle of a turn that continues
             if event.kind is not HookKind.WORDS:
                 yield from said(HookKind.STOP) if not called or event.kind is HookKind.INTERRUPTED else ()
                 last, called = None, False
@@ -335,7 +335,7 @@ def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[
             last, called = part, False
         elif part.role is Role.CALL:
             calls[part.tool_id] = part
-            # Text before it was no answer, unless the turn is broken off.
+            # The text before it was no answer, unless the turn is broken off.
             yield from () if called or part.sidechain else said(HookKind.SAID)
             called = called or not part.sidechain
         elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None and is_own:
@@ -345,7 +345,7 @@ def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[
 
 
 def _user_event(part: Record, turn: str, host: str) -> HookEvent | None:
-    """Return what a text in the user's place is: a prompt, other words of theirs, an interruption, or a notice.
+    """Return a text in the user's place as an event: a prompt, other words of theirs, an interruption, or a notice.
 
     None for a text that the host added to a turn.
     """
@@ -364,7 +364,7 @@ _CONTEXT = ("<system-reminder", "<local-command", "<command-", "<ide_", "<user-p
 
 
 def _starts_turn(part: Record) -> bool:
-    """Return whether the agent answers a text of the host, such as the notice of a task that ended."""
+    """Return whether a text of the host, such as a notice that a task ended, makes the agent answer."""
     text = part.text.lstrip()
     return text.startswith(("<", "[")) and not text.startswith(_CONTEXT)
 
@@ -374,7 +374,7 @@ def _tool(call: Record, result: Record, turn: str, host: str) -> Iterator[HookEv
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, host)
     event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
     event = with_words(event, call.input, result.told, result.text)
-    output = result.text[-_SAID:] if event.command else ""  # the result of a command is at its end
+    output = result.text[-_SAID:] if event.command else ""  # the end of an output has the result
     yield (
         event
         if event.kind is HookKind.WORDS

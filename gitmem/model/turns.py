@@ -1,9 +1,8 @@
-"""Fold the events of sessions into turns, prompt, answer, failures and changed files, and tell noise from words. Pure.
+"""Fold the events of sessions into turns (prompt, answer, failures, changed files), and recognize noise. Pure.
 
-A turn is what the host gives one prompt id: from a prompt to the answer that ends it. Events come in any order, twice,
-and without their beginning or end; the same events always give the same turns. Noise is injected text, commands of the
-host, restated boot files and trivial prompts; the host's markers are those of Claude Code 1.0.98 to 2.1.330 and Codex
-0.169.
+A turn lasts from a prompt to the answer that ends it; the host gives it one id. Events may come in any order, twice, or
+be missing at either end; the same events always give the same turns. Noise is injected text, commands of the host,
+restated boot files and trivial prompts; the host's markers are those of Claude Code 1.0.98 to 2.1.330 and Codex 0.169.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from gitmem.values import Value
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 
-_MAX_TRIVIAL = 60  # characters; a longer text of such words alone is still looked at word by word
+_MAX_TRIVIAL = 60  # characters; a longer text is checked word by word
 _WORD = re.compile(r"[^\W_]+")
-_SHORT_LINE = 20  # characters; shorter lines are in many files
+_SHORT_LINE = 20  # characters; shorter lines occur in many files
 _MOSTLY = 0.5
 
 
@@ -36,12 +35,12 @@ def is_trivial(text: str) -> bool:
 
 
 def content_lines(texts: Iterable[str]) -> frozenset[str]:
-    """Return the lines of the boot files that are long enough to be shown again, compared without markup and case."""
+    """Return the lines of boot files long enough to recognize in a text, without markup and in lower case."""
     return frozenset(line for text in texts for line in _plain_lines(text))
 
 
 def is_restated(text: str, boot_lines: Collection[str]) -> bool:
-    """Return whether most of a text is in the boot files, which the agent loads at every start."""
+    """Return whether most of a text comes from the boot files, which the agent loads at every start."""
     lines = _plain_lines(text)
     return bool(lines) and sum(line in boot_lines for line in lines) > _MOSTLY * len(lines)
 
@@ -51,20 +50,20 @@ def _plain_lines(text: str) -> list[str]:
     return [line for line in plain if len(line) >= _SHORT_LINE]
 
 
-TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
+TWICE_SECONDS = 5.0  # within which a prompt repeated without an id is a second delivery
 _AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
-_MAX_FAILURES = 20  # of a turn, listed one by one, the last ones
+_MAX_FAILURES = 20  # of a turn: only the last ones are kept
 _MAX_SAID = 200  # texts of a turn between its tool calls
-_MAX_RUNS = 50  # of a turn that are read, the last ones
+_MAX_RUNS = 50  # of a turn: only the last ones are kept
 
 
 class Failure(Value):
     """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
-    `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what fixed it,
-    if the command then worked. `again` says that it failed once more instead.
-    `explained` is what the log that it was read back from says of its fix, `fixed_at` the time of `fixed_by`, None if
-    that is unknown.
+    `meanwhile` are the edits and effective commands until its command ran again, one per line: the fix, if the command
+    then worked. `again`: it failed once more instead.
+    `explained` is the fix as the log describes it, for a failure read back from there; `fixed_at` is the time of
+    `fixed_by`, None if unknown.
     """
 
     at: datetime
@@ -79,9 +78,9 @@ class Failure(Value):
 
 
 class Run(Value):
-    """A command and its output, as far as the host reports it: that of a success is only in a transcript.
+    """A command and its output, if reported: a successful one's is only in transcripts.
 
-    `after` are the edits between the command before and this one.
+    `after` are the edits between the previous command and this one.
     """
 
     command: str
@@ -93,12 +92,12 @@ class Run(Value):
 class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
-    `closed` says that it was answered, or that the next prompt came; `interrupted` that no answer came, `stopped` that
-    the user broke it off. `said` is what the agent said between its tool calls, where a transcript tells; `used` are
-    the tools of its calls, in order. `words` are what the user said besides the prompt, in order. `sources` are the
-    names of its events, `logged` is the id of the entry that it was read back from, `known` the id under which it is
-    saved already, by another way (`model.identity`), `edits` are those after its last command, `scope` is the part of
-    the project it is of, "" for all of it, `added` are the lines of code that its edits added, by file.
+    `closed`: it was answered, or the next prompt came; `interrupted`: no answer came; `stopped`: the user broke it off.
+    `said` are the agent's texts between its tool calls, known from a transcript; `used` are the tools called, in order.
+    `words` are the user's words besides the prompt, in order. `sources` are the names of its events, `logged` is the id
+    of the entry that it was read back from, `known` the id under which it was saved in another way (`model.identity`),
+    `edits` are those after its last command, `scope` is its part of the project, "" for all of it, `added` are the
+    lines of code that its edits added, by file.
     """
 
     session: str
@@ -132,7 +131,7 @@ class Turn(Value):
         return self.logged or self.known or exchange_id(self.session, self.key)
 
     def entry_id(self, *what: str) -> str:
-        """Return the id of an entry of this turn, which does not depend on the time of capture."""
+        """Return the id of an entry of this turn, independent of the time of capture."""
         return derived_id(self.started, self.session, self.key, *what)
 
 
@@ -155,18 +154,18 @@ _OF_TURN = (
     *(HookKind.PROMPT, HookKind.NOTICE, HookKind.WORDS, HookKind.TOOL, HookKind.TOOL_FAILED),
     *(HookKind.STOP, HookKind.SAID, HookKind.INTERRUPTED),
 )
-_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in the same moment
+_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events at the same moment
 
 
 def turn_key(event: HookEvent) -> str:
     """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids.
 
-    `model.identity` tells turns with the same prompt apart, and finds those that are saved under another key.
+    `model.identity` distinguishes turns with the same prompt, and finds those saved under another key.
     """
     return event.turn or f"{NO_ID}{digest(event.text)[:8].hex()}"
 
 
-NO_ID = "p-"  # begins the key of a turn that the host gives no id
+NO_ID = "p-"  # prefix of the key of a turn without a host's id
 
 
 def is_same_turn(first: Turn, second: Turn) -> bool:
@@ -182,7 +181,7 @@ class _Session:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._calls: dict[object, datetime] = {}  # of tools, by id or what they are, and when they were last seen
+        self._calls: dict[object, datetime] = {}  # when each tool call was last seen, by its id or content
         self._current = ""
         self.turns: dict[str, Turn] = {}
 
@@ -195,7 +194,7 @@ class _Session:
         turn = self.turns.get(key)
         if turn is None:
             before = self.turns.get(self._current)
-            if before and not event.agent:  # the user typed again, so no answer came
+            if before and not event.agent:  # the user sent another prompt, so no answer came
                 self.turns[self._current] = before._replace(closed=True)
             turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
         turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
@@ -206,11 +205,11 @@ class _Session:
             self._current = key
 
     def _is_again(self, event: HookEvent) -> bool:
-        """Return whether this is a second delivery of a tool call: of the same id, or without one the same at once."""
+        """Return whether a tool call is delivered again: with the same id, or without one the same call at once."""
         if event.kind not in {HookKind.TOOL, HookKind.TOOL_FAILED}:
             return False
-        told = (event.turn, event.agent, event.tool, event.command, event.target, event.files, event.text)
-        call = event.tool_id or told
+        content = (event.turn, event.agent, event.tool, event.command, event.target, event.files, event.text)
+        call = event.tool_id or content
         before = self._calls.get(call)
         self._calls[call] = event.at
         return before is not None and (bool(event.tool_id) or (event.at - before).total_seconds() < _AGAIN_SECONDS)
@@ -226,7 +225,7 @@ class _Session:
         return key
 
     def once(self) -> Iterator[Turn]:
-        """Yield the turns, without messages that were queued and then came as a prompt or a command."""
+        """Yield the turns, without queued messages that also came as a prompt or command."""
         ran = (words for turn in self.turns.values() for words in turn.words if words.kind is WordKind.COMMAND)
         commands = {words.text.partition("\n")[0] for words in ran}
         prompts = commands | {" ".join(turn.prompt.split()) for turn in self.turns.values()}
@@ -240,12 +239,12 @@ class _Session:
                 seen.add(words.text)
                 unheard.append(words)
             says_nothing = turn.words and not (unheard or turn.prompt or turn.answer or turn.said or turn.tools)
-            if not says_nothing or any(turn.sources):  # what a hook delivered stays in the spool until it is saved
+            if not says_nothing or any(turn.sources):  # a hook's events stay in the spool until their turn is saved
                 yield turn._replace(words=tuple(unheard))
 
 
 def _with_words(turn: Turn, words: UserWords) -> Turn:
-    """Return a turn with what the user said besides the prompt, once; a command's output joins the command."""
+    """Return a turn with the user's words added once; a command's output joins the command."""
     if not words.text and words.kind is WordKind.COMMAND:
         last = turn.words[-1:] and turn.words[-1]
         if not last or last.kind is not WordKind.COMMAND or last.text.endswith(words.about):
@@ -309,17 +308,17 @@ def _failed_again(failure: Failure, event: HookEvent) -> Failure:
     if failure.again or failure.fixed_by:
         return failure
     if not (ran or _is_retry(failure, event)):
-        return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # only the end may have failed
+        return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # maybe only the end failed
     return failure._replace(again=True)
 
 
 def _with_changes(failure: Failure, changes: Iterable[str]) -> Failure:
-    """Return a failure with what was changed since."""
+    """Return a failure with later changes added."""
     return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes))))
 
 
 def effect_of(command: str) -> tuple[str, ...]:
-    """Return a command on one line if it has an effect on others, or the file that it writes."""
+    """Return a command on one line if it may affect others, else the edit of the file it writes, if any."""
     if command and has_effect(command):
         return (" ".join(command.split()),)
     return (f"{PLACE}{path}`",) if (path := written(command)) else ()
@@ -334,7 +333,7 @@ def _call(event: HookEvent) -> str:
 
 
 def _is_retry(failure: Failure, event: HookEvent) -> bool:
-    """Return whether a tool call is the failed one once more: the same command, or the same file."""
+    """Return whether a tool call repeats the failed one: the same command, or the same file."""
     if failure.tool != event.tool:
         return False
     if event.command:

@@ -1,8 +1,8 @@
-"""Decide which facts hold now; end, reword and bring them back; supersede one by another.
+"""Decide which facts are in force; end, reword, revive and supersede facts.
 
-A chain of superseded facts leads from the oldest to the active one. `supersede` makes no circle; two machines that
-decided differently can, once a sync merges both decisions: then the fact that was changed last is the active one, on
-every machine. A session that starts loads this, so it stays light.
+A chain of superseded facts leads from the oldest to the active one. `supersede` makes no circle, but a sync that merges
+different decisions of two machines can: then the fact changed last is the active one, on every machine. Every session's
+start loads this module, so it stays light.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gitmem.values import Value
 
 
 def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
-    """Return a fact retired, or an issue resolved; `why` is added to its text. One that is so already stays."""
+    """Return a fact retired, or an issue resolved, with `why` added to its text; an ended one is unchanged."""
     is_issue = fact.kind is FactKind.ISSUE
     status, word = (FactStatus.RESOLVED, "Resolved") if is_issue else (FactStatus.RETIRED, "Retired")
     reason = f"\n\n**{word}:** {why.strip()}" if why.strip() else ""
@@ -27,7 +27,7 @@ def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
 
 
 def reworded(fact: Fact, text: str, now: datetime) -> Fact:
-    """Return a fact that says something else; its id stays."""
+    """Return a fact with a new text and the same id."""
     description = one_line(text.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
     return fact._replace(text=text, description=description, keywords=fact_keywords(text), updated=now)
 
@@ -41,11 +41,11 @@ def revived(fact: Fact, now: datetime) -> Fact:
 
 
 class Ground(StrEnum):
-    """What a fact's branch, commit and lines of code say of it, seen from the commit that is checked out."""
+    """The relation of a fact's branch, commit and lines of code to the checked-out commit."""
 
     HERE = "holds here"
     STALE = "stale"
-    LEARNED = "learned on another branch"  # about no file, so only its commit says where it holds: told with its branch
+    LEARNED = "learned on another branch"  # not about a file, so only its commit shows where it holds
     UNKNOWN = "its commit is not known here"
     BRANCH = "on its branch only"
     WAITS = "its branch is gone"
@@ -56,8 +56,8 @@ class Ground(StrEnum):
 class FactPlace(Value):
     """The ground of a fact; the `author` if that is somebody else.
 
-    `files` are those of which lines changed, or the parts of the project that it is of; `until` says for how long the
-    fact was meant.
+    `files` are those with changed lines, or the parts of the project that it applies to; `until` is when the fact was
+    meant to end.
     """
 
     ground: Ground
@@ -88,25 +88,25 @@ class FactPlace(Value):
 
 
 class Standing(StrEnum):
-    """How a fact stands: `IN_FORCE` and `DISPUTED` hold, the others do not."""
+    """Whether a fact is in force: `IN_FORCE` and `DISPUTED` are, the others are not."""
 
     IN_FORCE = "in force"
     SUPERSEDED = "superseded"
     RETIRED = "retired"
     RESOLVED = "resolved"
     PURGED = "purged"
-    DISPUTED = "disputed"  # in force, with a contradiction that waits for a user
+    DISPUTED = "disputed"  # in force; a contradiction waits for a user
     ELSEWHERE = "on its branch only"
     BESIDE = "of another part of the project"
-    WAITING = "not merged"  # learned on a branch that is gone: it waits for a user
+    WAITING = "not merged"  # learned on a branch that is gone; waits for a user
 
 
 class Status(Value):
     """The status of a fact.
 
-    `successor` is the id of the known fact at the end of the chain of its successors; `since` is when it ceased
-    to hold, None while it holds; `disputes` are the ids of facts in force that contradict it. `place` says where in the
-    project's history it was learned, None if it holds here.
+    `successor` is the id of the last known fact in its chain of successors; `since` is when it ended, None while in
+    force; `disputes` are the ids of facts in force that contradict it. `place` is where in the project's history it was
+    learned, None if it holds here.
     """
 
     standing: Standing
@@ -117,17 +117,17 @@ class Status(Value):
 
     @property
     def holds(self) -> bool:
-        """Return whether the fact holds, disputed or not."""
+        """Return whether the fact is in force, disputed or not."""
         return self.standing in _HOLDING
 
     @property
     def waits(self) -> bool:
-        """Return whether the fact waits for a user, since its branch is gone and was never merged."""
+        """Return whether the fact waits for a user because its branch is gone and was never merged."""
         return self.standing is Standing.WAITING
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """Return the files of which lines changed that the fact speaks of."""
+        """Return the files in which lines that the fact mentions changed."""
         return self.place.files if self.place and self.place.ground is Ground.STALE else ()
 
 
@@ -144,14 +144,14 @@ _ENDED = {
 
 
 def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
-    """Return the status of each fact by its id, the last changed in a circle in force; `places` are those known."""
+    """Return the status of each fact by its id; in a circle, the one changed last is in force."""
     known = {fact.id: fact for fact in facts}
     ended = {fact.id: fact for fact in known.values() if fact.status not in BINDING}
     superseded = (fact for fact in ended.values() if fact.status is FactStatus.SUPERSEDED)
     after = {fact.id: fact.superseded_by for fact in superseded if fact.superseded_by in known}
     ends = circle_ends(after, lambda name: known[name].when)
     holding = known.keys() - (ended.keys() - ends)
-    rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
+    rivals: dict[str, dict[str, None]] = {}  # ordered sets; either or both of a pair may name the other
     for fact in known.values():
         for rival in fact.review:
             if fact.id in holding and rival in holding and rival != fact.id:
@@ -178,7 +178,7 @@ def in_force(facts: Iterable[Fact]) -> list[Fact]:
 
 
 def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:
-    """Return the end of a fact's chain, "" if nothing known took its place; a circle's end stops the walk."""
+    """Return the end of a fact's chain, "" without a known successor; a circle's end stops the walk."""
     newest = after.get(fact, "")
     while newest in after and newest not in ends:
         newest = after[newest]
@@ -233,7 +233,7 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 
 def dispute(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fact]:
-    """Return two facts that contradict each other, of which neither supersedes the other, for a user to decide."""
+    """Mark two facts as contradicting each other, without superseding either, for a user to decide; return both."""
     return {
         fact: facts[fact]._replace(
             review=tuple(dict.fromkeys((*facts[fact].review, rival))),
@@ -244,7 +244,7 @@ def dispute(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fac
 
 
 def settle_both(facts: Mapping[str, Fact], first: str, *others: str) -> dict[str, Fact]:
-    """Return facts that no longer wait for a decision between the first and each of the others: all hold."""
+    """Settle the contradictions of the first with each of the others, all in force; return the changed facts."""
     rivals = {first: others, **dict.fromkeys(others, (first,))}
     return {
         fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name not in gone))

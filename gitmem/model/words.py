@@ -1,8 +1,8 @@
-"""Tell what a user said in each place where they speak, and who wrote a text in their place. Pure.
+"""Extract a user's words from each place where they speak, and decide who wrote a text in their place. Pure.
 
-One function, `words_in`, decides for every door: the prompt of a hook, a record of a transcript, a queued message, any
-host. What the host says of a text comes first (`is_from_user`, and the readers of `gitmem.hosts`); where it says
-nothing, a text that begins with an element, a banner or a template which nobody types is the host's, whatever its name.
+`words_in` decides for every door and host: the prompt of a hook, a record of a transcript, a queued message. What the
+host reports about a text comes first (`is_from_user`, and the readers of `gitmem.hosts`). If it reports nothing, a text
+is the host's if it begins with an element, a banner or a template that nobody types.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class WordKind(StrEnum):
     PROMPT = "prompt"
     ADDITION = "addition"  # a message sent while the agent works, or a second one of a turn
     ANSWER = "answer"  # to a question of the agent
-    REFUSAL = "refusal"  # of a tool call, with the words given or without
-    PLAN = "plan"  # what a user said when they accepted a plan
-    COMMAND = "command"  # that the user ran in the agent, with its output
-    COMMENT = "comment"  # behind a command of the host: "/compact keep the failing test"
+    REFUSAL = "refusal"  # of a tool call, with or without words
+    PLAN = "plan"  # the user's words on accepting a plan
+    COMMAND = "command"  # run by the user in the agent, with its output
+    COMMENT = "comment"  # after a command of the host: "/compact keep the failing test"
     NOTE = "note"  # a memory shortcut: "# we deploy on Fridays"
 
 
 class UserWords(Value):
-    """What a user said in one place. `about` is the question, the refused call or the command that it is about.
+    """A user's words in one place. `about` is the question, refused call or command that they are about.
 
     A refusal without words has no `text`. The text of a command ends with its output, shortened.
     """
@@ -48,13 +48,13 @@ _MAX_OUTPUT = 500  # of a command that the user ran
 
 
 def render_words(words: UserWords) -> str:
-    """Return words as they stand in the day's log, which `parse_words` takes apart again."""
+    """Render words for the daily log; `parse_words` reads them back."""
     about = f"{words.about}{_ARROW}" if words.about else ""
     return f"[{words.kind.value}] {about}{words.text}".rstrip()
 
 
 def parse_words(text: str) -> UserWords:
-    """Return the words in a part of the day's log; of a form that nobody knows, as an addition."""
+    """Return the words in a part of the daily log; those of an unknown form count as an addition."""
     match = re.match(r"\[(\w+)\] ?", text)
     if match is None or match[1] not in set(WordKind):
         return UserWords(WordKind.ADDITION, text)
@@ -70,7 +70,7 @@ _WITH_ABOUT = (WordKind.ANSWER, WordKind.REFUSAL, WordKind.COMMENT)
 
 
 def about_line(text: str) -> str:
-    """Return a question or a call as it stands in `about`: on one line, shortened, without an arrow."""
+    """Return a question or a call for `about`: on one line, shortened, without an arrow."""
     line = " ".join(text.split()).replace("→", "->")
     return line if len(line) <= _MAX_ABOUT else f"{line[:_MAX_ABOUT].rstrip()}…"
 
@@ -79,9 +79,9 @@ def about_line(text: str) -> str:
 
 
 def is_from_user(told: Mapping[str, object]) -> bool | None:
-    """Return whether a host's record or payload says that the user wrote its text; None where it says nothing.
+    """Return whether a host's record or payload says that the user wrote its text; None if it does not say.
 
-    A kind of origin that nobody knows is not the user.
+    An unknown kind of origin is not the user.
     """
     if any(told.get(mark) is True for mark in _NOT_TYPED) or any(told.get(mark) for mark in _WOKEN):
         return False
@@ -93,12 +93,12 @@ def is_from_user(told: Mapping[str, object]) -> bool | None:
 
 
 _NOT_TYPED = ("isMeta", "isVisibleInTranscriptOnly", "isVirtual", "isSynthetic", "textNotTyped")
-_WOKEN = ("scheduledTaskId", "wakeupSource")  # what woke the agent
+_WOKEN = ("scheduledTaskId", "wakeupSource")  # fields of a prompt that a timer or wake-up sent
 _USERS = ("human", "user", "typed", "queued", "suggestion_accepted", "sdk")
 
 
 def words_in(text: str) -> UserWords | None:
-    """Return the user's words in a text that came in the user's place; None if nobody typed it."""
+    """Return the user's words in a text in the user's place, None if nobody typed it."""
     if command := _element(text, "bash-input"):
         return UserWords(WordKind.COMMAND, command)
     if text.lstrip().startswith(("<bash-stdout>", "<bash-stderr>")):
@@ -110,7 +110,7 @@ def words_in(text: str) -> UserWords | None:
     if note := _element(text, "user-memory-input"):
         return UserWords(WordKind.NOTE, note)
     name, comment = _element(text, "command-name"), _element(text, "command-args")
-    if not name and text.startswith("/"):  # as it is queued, or as another host writes it
+    if not name and text.startswith("/"):  # as queued, or as another host writes it
         name, _, comment = text.partition(" ")
     if name.strip() in noise("host_command"):
         comment = comment.strip()
@@ -120,7 +120,7 @@ def words_in(text: str) -> UserWords | None:
 
 
 def user_text(text: str) -> str:
-    """Return the user's own part of a prompt, "" if it is none."""
+    """Return the user's own part of a prompt, or ""."""
     words = words_in(text)
     return words.text if words is not None and words.kind is WordKind.PROMPT else ""
 
@@ -140,8 +140,8 @@ def _shortened(printed: str) -> str:
 
 _TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
 _OPENING = re.compile(r"<(?P<name>[A-Za-z][\w.:-]*+)(?P<attributes>[^<>\n]*+)>(?P<rest>[^\n]*)")
-# A first line that says a program speaks: in brackets, where three words in capitals say so, or two and a number;
-# between rules or before a colon, in capitals; marks of chat templates; and what a hook printed.
+# A first line of a program: in brackets with three words in capitals, or two and a number; in capitals between rules or
+# before a colon; marks of chat templates; and the output of a hook.
 _PROGRAM = (
     r"(?:automat\w+|auto-\w+|injected|scheduled|cron|webhook|heartbeat|notifications?|hook"
     r"|system (?:message|not(?:ice|e)|reminder|event|alert|prompt)|(?:background|teammate|subagent) \w+|not user)\b"
@@ -160,25 +160,25 @@ _IN_EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:
 
 
 def human_text(text: str) -> str:
-    """Return a text without what hosts and hooks add to it: of a prompt, the part that somebody wrote."""
+    """Return a text without additions of hosts and hooks: the part of a prompt that somebody wrote."""
     if any(f"<command-name>{name}</command-name>" in text for name in noise("host_command")):
         return ""
-    if text.startswith(_IN_EDITOR):  # of Codex: what the editor shows stands before the request
+    if text.startswith(_IN_EDITOR):  # of Codex: the editor's content precedes the request
         text = text.partition(_REQUEST)[2]
     text = without_elements(text, (FENCE, *noise("element")))
-    for tag in _TAGS:  # a command of the user's own: its name and arguments
+    for tag in _TAGS:  # the user's own command: its name and arguments
         text = text.replace(tag, " ")
     text = text.strip()
     return "" if text.startswith((INTERRUPTION, *noise("not_said"))) else text
 
 
 def _is_unsaid(text: str) -> bool:
-    """Return whether a text begins as no user's does: with a banner, or an element that is no markup of pages."""
+    """Return whether a text begins as nobody types: with a banner, or an element that is not HTML."""
     match = _OPENING.match(text)
     if match is None:
         return _BANNER.match(text) is not None
     name = match["name"]
-    if name.casefold() in _markup() or (name[0].isupper() and name.isalnum()):  # a page, or a component of one
+    if name.casefold() in _markup() or (name[0].isupper() and name.isalnum()):  # HTML, or a component of a page
         return False
     is_closed = f"</{name}>" in text or match["attributes"].endswith("/")
     return is_closed or bool(match["attributes"].strip()) or not match["rest"].strip()
@@ -215,9 +215,9 @@ def without_elements(text: str, names: Iterable[str]) -> str:
 
 QUESTIONS = ("AskUserQuestion", "ask_user", "question", "request_user_input", "ask_followup_question")
 RULE_MET = "This call does what a rule of"  # begins gitmem's own refusal
-_DENIED = "Permission for this tool use was denied."  # by the user only where it says what they said
+_DENIED = "Permission for this tool use was denied."  # the user's refusal only if it quotes their words
 _REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected", _DENIED)
-# How a host says that a hook, a setting or nobody's answer kept a call from being made.
+# How hosts report that a hook, a setting or a missing answer prevented a call.
 _BLOCKED = (
     rf"(?:.{{0,200}}: )?{RULE_MET}|PreToolUse:\S{{1,100}} hook |Hook PreToolUse:\S{{1,100}} denied|"
     r"Command blocked by PreToolUse hook|Tool execution blocked|"
@@ -239,7 +239,7 @@ _ASKED = (
 
 
 def answers_in(tool_input: Mapping[str, object], result: object, text: str = "") -> tuple[UserWords, ...]:
-    """Return the user's answers to the questions of a call: from its structured result, else from its text."""
+    """Return the user's answers to the questions of a call, from its structured result, else its text."""
     told: Mapping[str, object] = result if isinstance(result, dict) else {}
     said = text or (result if isinstance(result, str) else "")
     options, asked = dict(_options_of(tool_input)), _asked(tool_input)
@@ -256,7 +256,7 @@ def answers_in(tool_input: Mapping[str, object], result: object, text: str = "")
 
 
 def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
-    """Return each question with its answer and the notes on it, of a result that lists them."""
+    """Return each question with its answer and notes, from a structured result."""
     answers, notes = told.get("answers"), told.get("annotations")
     answers, notes = answers if isinstance(answers, dict) else {}, notes if isinstance(notes, dict) else {}
     keys = [key for key in dict.fromkeys((*answers, *notes)) if isinstance(key, str)]
@@ -266,7 +266,7 @@ def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
 
 
 def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object, object]]:
-    """Yield each question with its answer and the notes on it, of a text that tells them."""
+    """Yield each question with its answer and notes, from a result's text."""
     places = sorted((place, question) for question in questions if (place := said.find(f'"{question}"=')) >= 0)
     ends = [*(place for place, _ in places), len(said)][1:]
     for (place, question), end in zip(places, ends, strict=False):
@@ -278,7 +278,7 @@ def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object
 
 
 def _asked(tool_input: Mapping[str, object]) -> dict[str, str]:
-    """Return the questions of a call by their ids and places, under which some hosts tell the answers."""
+    """Return the questions of a call by their ids and indexes, under which some hosts list the answers."""
     listed = tool_input.get("questions")
     questions = [item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict)]
     named = [
@@ -305,18 +305,17 @@ def _question(question: str, options: Mapping[str, str]) -> str:
 def _options_of(tool_input: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield each question of a call with its options on one line."""
     listed = tool_input.get("questions")
-    for one in listed if isinstance(listed, list) else ():
-        question, options = (one.get("question"), one.get("options")) if isinstance(one, dict) else ("", ())
+    for entry in listed if isinstance(listed, list) else ():
+        question, options = (entry.get("question"), entry.get("options")) if isinstance(entry, dict) else ("", ())
         labels = (item.get("label") if isinstance(item, dict) else item for item in options or ())
         if isinstance(question, str):
             yield question, " | ".join(label for label in labels if isinstance(label, str))
 
 
 def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
-    """Return the user's refusal of a call, with what they said, from its result; None if it is none.
+    """Return the user's refusal of a call, with their words, from its result; None if it is no refusal.
 
-    () is a refusal by a hook or by the host. That of questions that the user wants to talk about first has their
-    answers.
+    () is a refusal by a hook or the host. A refusal of questions, to discuss them first, includes the answers so far.
     """
     said = text.removeprefix("Error: ")
     if not said.startswith(_REFUSED):
@@ -339,14 +338,14 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
 
 # What a user states
 
-PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
+PLANNED = "Implement the following plan:"  # begins the prompt with a plan accepted for a new context
 _FEEDBACK = "User feedback on this plan:"
 _FENCED = r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)"
 _QUOTED = (
     r"\"[^\"\n]{30,}\"|[\u201c\u201e\u300c][^\u201c\u201d\u300d]{30,}[\u201c\u201d\u300d]|\u00ab[^\u00bb]{30,}\u00bb"
 )
-# A line that a program printed, or that was copied from one: boxes and marks of terminals, prompts of shells, times of
-# logs, traces, differences, data, padding.
+# A line printed by a program: boxes and marks of terminals, shell prompts, timestamps of logs, traces, diffs, data,
+# padding.
 _PRINTED = (
     r"(?m)[\u2500-\u259f\u23a0-\u23bf\u25cf\u23fa\u276f]|^\s*>|^\s*[$%]\s|\s{10,}$|^\t| {8,}\S|^\s*\|"
     r"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d|^(?:\+\+\+|---|@@|diff |index [0-9a-f]{6})"
@@ -357,7 +356,7 @@ _PRINTED = (
 
 
 def own_statements(text: str) -> str:
-    """Return the parts of a user's message that are their own statements: nothing pasted, quoted or printed."""
+    """Return the user's own statements in a message, without pasted, quoted or printed text."""
     if text.startswith(PLANNED):
         text = text.partition(_FEEDBACK)[2]
     text = re.sub(_FENCED, "\n\n", text)
@@ -366,18 +365,18 @@ def own_statements(text: str) -> str:
 
 
 def plan_feedback(text: str) -> tuple[UserWords, ...]:
-    """Return what the user said of a plan that the host hands over to a new session as its prompt."""
-    said = text.partition(_FEEDBACK)[2].strip() if text.startswith(PLANNED) else ""
-    return (UserWords(WordKind.PLAN, said),) if said else ()
+    """Return the user's words on a plan that the host passes to a new session as its prompt."""
+    feedback = text.partition(_FEEDBACK)[2].strip() if text.startswith(PLANNED) else ""
+    return (UserWords(WordKind.PLAN, feedback),) if feedback else ()
 
 
 def states(words: UserWords) -> bool:
-    """Return whether words may state something: all but a command with its output."""
+    """Return whether words may state a fact: all kinds but a command with its output."""
     return words.kind is not WordKind.COMMAND
 
 
 def _without_printed(paragraph: str) -> str:
-    """Return a paragraph up to its first printed line: what stands behind that was pasted with it."""
+    """Return a paragraph up to its first printed line: the rest was pasted with it."""
     lines = paragraph.split("\n")
     own = next((place for place, line in enumerate(lines) if re.search(_PRINTED, line)), len(lines))
     return re.sub(_QUOTED, "…", "\n".join(lines[:own])).strip()

@@ -1,7 +1,7 @@
 """Working memory: the state of a running session, from its events and the agent's notes.
 
-Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
-sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
+Pure: `apply` returns the memory after one more event, the functions for notes after one more note. The buffer sizes and
+the confidence that turns a hypothesis into a decision are fixed by the design.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class ToolResult(Value):
 class ErrorSeen(Value):
     """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
 
-    `files` are the last files changed before it. `times` counts how often it came while nothing fixed it, and `tried`
-    is what was changed and run between these times.
+    `files` are the last files changed before it. `times` counts its occurrences while unfixed, and `tried` are the
+    changes and commands between them.
     """
 
     at: str
@@ -86,7 +86,7 @@ class ErrorSeen(Value):
 
 
 class Touched(Value):
-    """A file that was read or changed, or a symbol that was named: how often, the last act and the one before, when.
+    """A file read or changed, or a symbol named: how often, the last act and the one before, and when.
 
     `changes` counts the acts that changed it.
     """
@@ -132,9 +132,9 @@ class TaskDecision(Value):
 class Statistics(Value):
     """Counts over the session.
 
-    `proposed` counts the calls that were to change files, `changes` those that did; `tokens` is by how much the agent's
-    context grew, and `context` what it held when last looked at; both are 0 if the host does not say. `hypotheses`
-    counts those that are gone, too, so that no id is given twice.
+    `proposed` counts the calls meant to change files, `changes` those that did; `tokens` is the growth of the agent's
+    context, and `context` its last known size; both are 0 if the host does not report it. `hypotheses` includes removed
+    ones, so that no id is used twice.
     """
 
     prompts: int = 0
@@ -148,7 +148,7 @@ class Statistics(Value):
 
 
 class EndedTask(Value):
-    """The notes of a task before the present one."""
+    """The notes of an earlier task."""
 
     task: Task
     steps: tuple[PlanStep, ...] = ()
@@ -159,7 +159,7 @@ class EndedTask(Value):
 class WorkingMemory(Value):
     """The state of a session. Times are RFC 3339; the newest item of a buffer is the last.
 
-    `turn` is the key of the newest turn, `cwd` the folder in which the session began; files below it are named from it.
+    `turn` is the key of the newest turn, `cwd` the session's first folder, to which files below it are relative.
     """
 
     session: str
@@ -185,7 +185,7 @@ class WorkingMemory(Value):
 
     @property
     def failed(self) -> tuple[ErrorSeen, ...]:
-        """Return the errors that came since the task began, and that nothing fixed."""
+        """Return the unfixed errors since the task began."""
         began = datetime.fromisoformat(self.task.started if self.task else self.started)
         unmended = (error for error in self.errors if not error.mended_by)
         return tuple(error for error in unmended if datetime.fromisoformat(error.at) >= began)
@@ -201,7 +201,7 @@ class WorkingMemory(Value):
 MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES = 10, 5, 10
 _MAX_FILES, _MAX_SYMBOLS, _MAX_STEPS = 100, 50, 50
 MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
-_AT_ERROR = 3  # changed files that an error names
+_AT_ERROR = 3  # changed files noted with an error
 _MAX_TRIED = 6  # of one error
 LINE = 300  # characters of a note
 _READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
@@ -225,7 +225,7 @@ def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
 
 
 def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    """Return the memory after one more event of its session; those of subagents change no task."""
+    """Return the memory after one more event of its session; events of subagents change no task."""
     if event.kind is HookKind.PROMPT and not event.agent:
         return _after_prompt(memory, event)
     if event.kind is HookKind.TOOL:
@@ -238,7 +238,7 @@ def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
-    """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
+    """Begin a task in the newest turn; the last one's plan, decisions and discoveries are kept for its episode."""
     task = Task(classify(description), one_line(description, LINE), TaskStatus.ACTIVE, at, memory.turn)
     earlier = memory.earlier
     if memory.task and (memory.steps or memory.decisions or memory.discoveries):
@@ -282,14 +282,14 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
 
 
 def _tried_since(memory: WorkingMemory, at: str) -> list[str]:
-    """Return the files changed, and the commands run that change something, since a time."""
+    """Return the files changed and the effective commands run since a time."""
     files = [f"change `{file.path}`" for file in memory.files if file.state == "changed" and file.at > at]
     ran = (result.what for result in memory.results if result.worked and result.at > at)
     return [*files, *(f"`{command}`" for command in ran if has_effect(command))]
 
 
 def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
-    """Count by how many tokens the agent's context grew since the last look; after a compaction it is smaller."""
+    """Add the growth of the agent's context since the last look; after a compaction it is smaller."""
     counts = memory.statistics
     more = max(tokens - counts.context, 0) if counts.context else 0
     return memory._replace(statistics=counts._replace(tokens=counts.tokens + more, context=tokens))
@@ -342,11 +342,11 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    """Return the memory with the plan that a tool wrote down: all of it, one more step, or a change of a step."""
+    """Return the memory with a tool's change of the plan: a whole plan, one more step, or a changed step."""
     steps = [PlanStep(*step) for step in event.steps]
     if not steps:
         return memory
-    if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once
+    if event.tool == "TaskCreate":  # a plan written step by step replaces one written at once
         known = [step for step in memory.steps if step.key]
         return set_plan(memory, [*known, *(step._replace(key=step.key or str(len(known) + 1)) for step in steps)])
     if event.tool == "TaskUpdate":
@@ -361,8 +361,8 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     memory = _with_call(memory, event, worked=False)
-    # What the user or the host refused is no error, nor that a search found nothing. Of another tool than a command
-    # nothing tells later whether it works.
+    # A call refused by the user or the host, or a search without hits, is no error. For other tools than commands
+    # nothing shows later whether they work.
     if not event.command or not told_error(event.text) or only_reads(event.command):
         return memory
     return fail(memory, event.text, event.at.isoformat(), command=_what(memory, event))
@@ -381,7 +381,7 @@ def _what(memory: WorkingMemory, event: HookEvent) -> str:
 
 
 def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
-    """Count a file or a symbol once more, as the one that was touched last."""
+    """Count a file or a symbol once more and move it to the end."""
     before = next((file for file in known if file.path == path), None) or Touched(path, 0, "")
     changes = before.changes + (state == "changed")
     now = Touched(path, before.count + 1, state, before.state, event.at.isoformat(), changes)
@@ -389,5 +389,5 @@ def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent
 
 
 def _pushed(buffer: tuple[Any, ...], items: Sequence[object], most: int) -> tuple[Any, ...]:
-    """Return a ring buffer with more items; an item it holds already moves to the end."""
+    """Return a ring buffer with more items; an item already in it moves to the end."""
     return (*(item for item in buffer if item not in items), *items)[-most:]
