@@ -39,7 +39,7 @@ _ACTS, _DONE, _TOPIC, _HOW = (
     for particle in ("(?<![같없많깊높])[이가]", "[을를]", "(?<![때에서로])[은는]", "[로에게]")
 )
 _NOTHING = "(?!)"  # pattern of a kind without rows
-_REDACTED = re.compile(r"\[REDACTED:[a-z-]{1,40}\]")  # stands for a secret
+_REDACTED = re.compile(r"\[REDACTED:[a-z-]{1,40}\]")  # placeholder of a secret
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
@@ -235,7 +235,7 @@ def _stated(clause: str) -> Statement | None:
     bare = _masked(clause).strip(" .!…")
     if len(clause) > _LONGEST or _has("empty", bare):
         return None
-    # Of a clause with a secret only a label says that the rest of it lasts.
+    # In a clause with a secret, only a label marks the rest as lasting.
     names = _LABELS if _REDACTED.search(clause) else (*_LABELS, *_LASTING)
     for language in languages():
         for name in names:
@@ -243,7 +243,7 @@ def _stated(clause: str) -> Statement | None:
             if cue is None or (name in _LASTING and not _orders(name, bare, cue, language)):
                 continue
             rest = _REDACTED.sub("", bare[: cue.start()] + bare[cue.end() :])
-            has_colon = cue[0].rstrip().endswith((":", "\uff1a"))  # which alone says that the rest lasts
+            has_colon = cue[0].rstrip().endswith((":", "\uff1a"))  # a colon alone marks the rest as lasting
             if len(_WORD.findall(rest)) < _FEWEST_WORDS or (_has("unless", bare) and not has_colon):
                 return None
             label = cue.end() if name in _LABELS else 0

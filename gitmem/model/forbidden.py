@@ -132,7 +132,7 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
 
 
 def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
-    """Return whether commands are those of a literal; of one with `|` the first is piped into the next."""
+    """Return whether commands match a literal; `|` in it requires the one to be piped into the next."""
     first, *rest = (part.split() for part in literal.split("|"))
     for place, command in enumerate(line):
         if not first or _runs(first, command.words, rule):
@@ -146,7 +146,7 @@ def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
 
 
 def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
-    """Return whether a command's words are those of a literal, in order; options in between do not matter.
+    """Return whether a command's words match those of a literal, in order, ignoring options in between.
 
     A word that follows an option may be its value.
     """

@@ -1,1 +1,1 @@
-"""What a session, a user or a line of code is told from the memory."""
+"""Choose and format what a session, a prompt, an error or a line of code is shown from the memory."""

@@ -1,6 +1,6 @@
-"""Which commit of the user's project wrote a line of code, and what the line was before that commit.
+"""Find the commit of the user's project that wrote a line of code, and the line before that commit.
 
-The project is not trusted: nothing that its configuration or attributes name is run.
+The project is not trusted: no program named in its configuration or attributes is run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gitmem.platform.machine import UTC
 from gitmem.project.code import COMMIT, ProjectCode, read_project_file
 from gitmem.values import Value
 
-_IGNORED = ".git-blame-ignore-revs"  # the name that forges read, too
+_IGNORED = ".git-blame-ignore-revs"  # the name that forges use as well
 SECONDS = 30.0
 _COMMITS = 2_000  # in which renames are looked for
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
@@ -35,7 +35,7 @@ _WHERE = re.compile(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,7})(?:-(?P<last>[0-9]{1
 class BlamedCode(Value):
     """A line of the project and the commit that wrote it; `commit` is "" for an uncommitted line.
 
-    `path` and `number` say where the line was in that commit, `previous` and `previous_path` name the version before.
+    `path` and `number` locate the line in that commit; `previous` and `previous_path` name the version before.
     """
 
     text: str
@@ -51,14 +51,14 @@ class BlamedCode(Value):
 
 
 def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> list[BlamedCode]:
-    """Return lines of a file of the work tree or a revision, all if `last` is 0, with the commits that wrote them."""
+    """Blame lines of a file in the work tree or a revision, all if `last` is 0."""
     return Blaming(code, path, first, last, revision).lines()
 
 
 class Blaming:
-    """A git that blames lines: it takes most of the time of an answer, which is prepared meanwhile.
+    """A running `git blame`, so that the rest of the answer is prepared while it works.
 
-    Moved and copied lines are followed, white space and the commits of the project's ignore file are not counted.
+    It follows moved and copied lines, and ignores white space and the commits in the project's ignore file.
     """
 
     def __init__(self, code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> None:
@@ -79,12 +79,12 @@ class Blaming:
                 return lines
             if not self._ignored:
                 raise
-        # An id of another repository in the ignore file is fatal to git.
+        # git fails if the ignore file has an id of another repository.
         words = (*self._options, *self._place)
         return _parsed(self._code.git.run(*words, timeout=SECONDS, env=self._environment))
 
     def _never_committed(self) -> list[BlamedCode]:
-        """Return the lines of a file of the work tree that the checked out commit has not."""
+        """Return the lines of a work tree file that the checked-out commit does not have."""
         if self._code.git.run("rev-parse", "--verify", "--quiet", f"HEAD:./{self.path}", ok=(0, 1, 128)):
             return []
         texts = read_project_file(self._code.root, self.path).removesuffix("\n").split("\n")
@@ -93,7 +93,7 @@ class Blaming:
 
 
 def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> Blaming | None:
-    """Begin to blame `PATH`, `PATH:LINE` or `PATH:FROM-TO`; None if that names no file.
+    """Start to blame `PATH`, `PATH:LINE` or `PATH:FROM-TO`; None if that names no file.
 
     `path_of` makes a path relative to the project. Raises UsageError for lines out of order.
     """
@@ -114,7 +114,7 @@ def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] =
 def _ignored_commits(code: ProjectCode) -> tuple[str, ...]:
     names = [_IGNORED]
     settings = read_project_file(code.common_dir, "config").lower()
-    if "ignorerevsfile" in settings or "include" in settings:  # else the answer waits for one process less
+    if "ignorerevsfile" in settings or "include" in settings:  # else one process less to wait for
         with suppress(GitmemError):
             configured = code.git.run("config", "--local", "--get-all", "blame.ignoreRevsFile", ok=(0, 1))
             names += configured.decode("utf-8", "replace").split("\n")
@@ -124,7 +124,7 @@ def _ignored_commits(code: ProjectCode) -> tuple[str, ...]:
 
 
 def _parsed(output: bytes) -> list[BlamedCode]:
-    """Return the lines of `git blame --porcelain`, which tells about a commit once."""
+    """Parse `git blame --porcelain`, which describes each commit once."""
     codes: dict[str, BlamedCode] = {}
     lines: list[BlamedCode] = []
     current = BlamedCode("", 0)
@@ -158,7 +158,7 @@ def _with_field(line: BlamedCode, name: str, value: str) -> BlamedCode:
 
 
 def project_path(code: ProjectCode, path: str) -> str | None:
-    """Return a path relative to the project, with `/`, of one that is absolute or so already; None if it is no file."""
+    """Return an absolute or relative path relative to the project, with `/`; None if it is no file."""
     root = os.path.realpath(code.root)
     full = os.path.join(root, path)
     full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
@@ -177,7 +177,7 @@ def commit_named(code: ProjectCode, text: str) -> str:
 
 
 def renames(code: ProjectCode) -> dict[str, str]:
-    """Return the later name of each file that one of the last commits renamed; of two renames the later counts."""
+    """Return the new name of each file renamed in the last commits; the latest rename counts."""
     options = (f"-{_COMMITS}", "--diff-filter=R", "-M", "--name-status", "-z", "--format=", "--no-ext-diff")
     try:
         output = code.git.run("log", *options, "HEAD", "--", timeout=SECONDS)
@@ -192,7 +192,7 @@ def renames(code: ProjectCode) -> dict[str, str]:
 
 
 def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
-    """Return the lines that a commit added, as `blame_code` would say them; of a merge those of its first parent."""
+    """Return the lines that a commit added, like `blame_code`; a merge is compared with its first parent."""
     header = code.git.run("show", "-s", "--format=%P%n%ct%n%an%n%s", commit).decode("utf-8", "replace").split("\n")
     parents, seconds, author, subject = header[:4]
     parent = parents.partition(" ")[0] or empty_tree(code.git)
@@ -217,7 +217,7 @@ def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
 
 
 def lines_with(code: ProjectCode, text: str, most: int) -> list[tuple[str, int]]:
-    """Return path and number of the first lines of the project's tracked files that hold a text."""
+    """Return path and number of the first lines in the project's tracked files that contain a text."""
     output = code.git.run(
         "grep", "-n", "-z", "-I", "--full-name", "--fixed-strings", "-e", text, "--", ":/", ok=(0, 1), timeout=SECONDS
     )
@@ -225,13 +225,13 @@ def lines_with(code: ProjectCode, text: str, most: int) -> list[tuple[str, int]]
     return [(row[0], int(row[1])) for row in rows if len(row) > 2 and row[1].isdecimal()][:most]  # noqa: PLR2004
 
 
-_CLEAR_LETTERS = 20  # of a line that is recognized without its surroundings
+_CLEAR_LETTERS = 20  # letters of a line that is recognized without its surroundings
 _CONTEXT = 8  # characters of surroundings that a shorter line needs
 _MAX_HUNK = 20_000  # characters that are compared
 
 
 def line_before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
-    """Return path and number, in `line.previous`, of the line that a commit only reformatted, else None."""
+    """If a commit only reformatted a line, return path and number of the line in `line.previous`, else None."""
     if not line.previous:
         return None
     names = (f"{line.previous}:{line.previous_path}", f"{line.commit}:{line.path}")
@@ -244,7 +244,7 @@ def line_before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
 
 
 def _number_before(patch: Sequence[str], line: BlamedCode) -> int:
-    """Return the number of the old line that holds the text of a line of a patch, 0 if none does."""
+    """Return the number of the old line that contains the text of a patch's line, 0 without one."""
     removed: list[str] = []
     added: list[str] = []
     old = new = 0
@@ -264,10 +264,10 @@ def _number_before(patch: Sequence[str], line: BlamedCode) -> int:
 
 
 def _same_place(removed: Sequence[str], added: Sequence[str], index: int) -> int | None:
-    """Return the index of the removed line that holds all of an added one; None if the line says something new.
+    """Return the index of the removed line that contains all of an added one, None if the line has something new.
 
-    Formatters break and join lines, so the texts of the hunk are compared as one. A line of a few letters must have its
-    surroundings in common with the old text, too.
+    Formatters break and join lines, so the hunk's texts are compared as a whole. A line of a few letters must also
+    share its surroundings with the old text.
     """
     before, after = [_core(text) for text in removed], [_core(text) for text in added]
     old, new = "".join(before), "".join(after)
@@ -283,7 +283,7 @@ def _same_place(removed: Sequence[str], added: Sequence[str], index: int) -> int
 
 
 def _line_at(lines: Sequence[str], place: int) -> int:
-    """Return the index of the line that holds a character of the joined lines."""
+    """Return the index of the line at a position in the joined lines."""
     for number, text in enumerate(lines):
         if place < len(text):
             return number
@@ -292,5 +292,5 @@ def _line_at(lines: Sequence[str], place: int) -> int:
 
 
 def _core(text: str) -> str:
-    """Return a line without what a formatter adds: commas at the end, brackets around a broken line."""
+    """Return a line without a formatter's additions: trailing commas, brackets around a broken line."""
     return normalized(text).replace(",", "").replace("(", "").replace(")", "")

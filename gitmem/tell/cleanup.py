@@ -1,4 +1,4 @@
-"""Remove memories that never helped: old episodes and bug patterns of errors that stayed away."""
+"""Remove memories that never helped: old episodes, and bug patterns of errors that did not recur."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gitmem.tell.usage_log import USELESS, Count
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-UNUSED_DAYS = 90  # since an error came last
-RETRIEVALS = 2  # times told, from which an old episode stays
+UNUSED_DAYS = 90  # since an error's last occurrence
+RETRIEVALS = 2  # times shown, from which an old episode stays
 
 
 class Cleanup(Value):
-    """The removed files, and the commit; None in a dry run and where nothing was to be done."""
+    """The removed files and the commit, None in a dry run or without files to remove."""
 
     episodes: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -30,7 +30,7 @@ class Cleanup(Value):
 
 
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
-    """Remove useless old episodes, unused bug patterns, and the links to them, from the tree; history keeps them."""
+    """Remove useless old episodes, unused bug patterns and links to them from the work tree; history keeps them."""
     cleanup = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (cleanup.episodes or cleanup.patterns):
         return cleanup
@@ -50,7 +50,7 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
 
 
 def _useless_episodes(store: Store) -> Iterator[str]:
-    """Yield the files of old episodes that were shown seldom and helped little."""
+    """Yield the files of old episodes that were rarely shown and helped little."""
     days, uses = store.config.cleanup.max_age_days, counts(store)
     oldest = store.context.clock() - timedelta(days=days)
     for path in episode_paths(store) if days else ():
@@ -61,7 +61,7 @@ def _useless_episodes(store: Store) -> Iterator[str]:
 
 
 def _unused_patterns(store: Store) -> list[str]:
-    """Return the files of bug patterns whose error came seldom and not lately; each time one was shown counts, too."""
+    """Return the files of bug patterns with rare and old occurrences; each showing counts as one."""
     oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
     return sorted(
         pattern.path

@@ -1,7 +1,7 @@
-"""Answer a tool call that a rule forbids: with the rule, or by the agent's own way of asking or refusing.
+"""Answer a tool call that a rule forbids, by showing the rule or having the agent ask or refuse.
 
-Rules of the user act at once; a rule of another author acts once the user confirmed it, with the literals that it had
-then. What fired is recorded, and whether the call was made all the same.
+A rule of the user acts at once; a rule of another author acts, with its literals of that time, once the user confirmed
+it. Each firing is recorded, and whether the call was made nevertheless.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 _FILE = "firings.jsonl"
-_LARGEST = 1 << 20  # bytes, after which the older half goes
-OFTEN_IGNORED = 3  # times, more often than it was obeyed, after which a rule is offered for review
+_LARGEST = 1 << 20  # bytes of the record, above which its older half is dropped
+OFTEN_IGNORED = 3  # times ignored, and more than obeyed, for a rule to be offered for review
 
 
 def how_to_forbid(fact: Fact) -> str:
-    """Return the command with which a fact that says no speaks up at a tool call, "" where it needs none.
+    """Return the command that makes a prohibiting fact act on tool calls, "" if it needs none.
 
-    Which words of a command it means is never guessed.
+    The words of a command that the fact forbids are never guessed.
     """
     is_mute = fact.kind in WEIGHED and not fact.forbids and denies(fact.description)
     return f"gitmem facts forbid {fact.id} 'WORDS OF A COMMAND'" if is_mute else ""
 
 
 class Firing(Value):
-    """A rule that fired at a call: when, in which session, the rule's id, what names the call."""
+    """A rule that fired at a call: the time, session, rule's id and the call's key."""
 
     at: datetime
     session: str
@@ -56,7 +56,7 @@ class Firing(Value):
 
 
 class Counted(Value):
-    """How often a rule fired, and how often the call was made all the same."""
+    """How often a rule fired, and how often the call was made nevertheless."""
 
     fired: int = 0
     ignored: int = 0
@@ -73,13 +73,13 @@ class Counted(Value):
 
 
 def firings(private: str) -> list[Firing]:
-    """Return what fired since the user last kept its rule, the oldest first; lines of another form are passed over."""
+    """Return the firings since the user last kept each rule, the oldest first, skipping unreadable lines."""
     fired: list[Firing] = []
     made: set[tuple[str, str]] = set()
     for line in read_text(os.path.join(private, _FILE)).splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row = json.loads(line)
-            if row.get("kept"):  # what went before the user's answer asks for no other
+            if row.get("kept"):  # the user has answered the firings before
                 fired = [firing for firing in fired if firing.rule != row["kept"]]
             elif row.get("made"):
                 made.add((row["session"], row["call"]))
@@ -95,7 +95,7 @@ def note_firing(private: str, firing: Firing) -> None:
 
 
 def note_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
-    """Record the calls that were made, given by session and key, as far as a rule fired at them."""
+    """Record which of these calls, given by session and key, were made although a rule fired."""
     path = os.path.join(private, _FILE)
     if os.path.exists(path):
         open_calls = {(firing.session, firing.call) for firing in firings(private) if not firing.made}
@@ -121,12 +121,12 @@ def _append(private: str, lines: list[str]) -> None:
             file.write("".join(f"{line}\n" for line in lines))
 
 
-_CONFIRMED = "rules.json"  # of the private folder: digests of the rules of others that the user confirmed here
+_CONFIRMED = "rules.json"  # in the private folder: digests of others' rules that the user confirmed here
 _MOST_TOLD = 5  # rules of one answer
 
 
 class Decision(StrEnum):
-    """What an agent is asked to do with a call; `ask` and `deny` only where the user said so for the rule."""
+    """What an agent is to do with a call; `ask` and `deny` only if the user chose them for the rule."""
 
     TELL = "tell"
     ASK = "ask"
@@ -143,8 +143,8 @@ class Answer(Value):
 def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = True, made: bool = False) -> Answer:
     """Return the answer to a tool call, an empty one if no rule in force forbids it.
 
-    It is about to be made, or `made` already where the agent `hears` nothing before: then the call can be asked about
-    and refused, and the rule is shown with its result. That the call was made ignores nothing then.
+    The call is about to be made, or already `made` if the agent `hears` nothing before a call: then only asking and
+    refusing happen before it, and the rule is shown with its result; making the call does not count as ignoring it.
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
     met = [
@@ -160,15 +160,15 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     decision = max(decisions, key=[*Decision].index, default=Decision.TELL)
     if (decision is Decision.TELL) != made and not hears:
         return Answer()
-    told = {(firing.session, firing.rule) for firing in firings(store.private)}
-    new = [row for row in met if (session, row[0].id) not in told or decision is not Decision.TELL]
+    shown = {(firing.session, firing.rule) for firing in firings(store.private)}
+    new = [row for row in met if (session, row[0].id) not in shown or decision is not Decision.TELL]
     for rule, _ in new:
         note_firing(store.private, Firing(store.context.clock(), session, rule.id, "" if made else call_key(payload)))
     return Answer(_text(store, new), decision if new else Decision.TELL)
 
 
 def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
-    """Return what a hook's payload says that a tool is about to do, with paths relative to the project."""
+    """Return the tool call in a hook's payload, with paths relative to the project."""
     fields = call_fields(str(payload.get("tool_name", "")), payload.get("tool_input"))
     top = os.path.dirname(store.root).replace("\\", "/").rstrip("/") + "/"
     paths = tuple(path.replace("\\", "/").removeprefix(top) for path in fields["files"])
@@ -176,24 +176,24 @@ def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
 
 
 def call_key(payload: Mapping[str, object]) -> str:
-    """Return what names a call before and after it is made, as `key_of` does."""
+    """Return the key of a call, the same before and after it is made, as `key_of` does."""
     named = payload.get("tool_use_id")
     fields = call_fields(str(payload.get("tool_name", "")), payload.get("tool_input"))
     return key_of(named if isinstance(named, str) else "", fields["tool"], fields["command"], fields["target"])
 
 
 def key_of(named: str, tool: str, command: str, target: str) -> str:
-    """Return the agent's id of a call, else a digest of what it does."""
+    """Return the agent's id of a call, else a digest of its content."""
     return named[:200] or digest(tool, command, target)[:8].hex()
 
 
 def decision_of(rule: Fact) -> Decision:
-    """Return what the user said is to be done for a rule."""
+    """Return the user's choice for a rule."""
     return next((decision for decision in Decision if decision.value == rule.enforce), Decision.TELL)
 
 
 def forbidding(store: Store, facts: Sequence[Fact] | None = None) -> list[Fact]:
-    """Return the facts in force here that forbid something, of this part of the project; `facts` are those known."""
+    """Return the facts in force here that forbid something in this part of the project; `facts` are all, if read."""
     facts = known_facts(store) if facts is None else facts
     statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
     in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds)
@@ -201,20 +201,20 @@ def forbidding(store: Store, facts: Sequence[Fact] | None = None) -> list[Fact]:
 
 
 def newer_rivals(store: Store, rule: Fact) -> list[Fact]:
-    """Return the newer facts that contradict a rule and wait in review: until then it asks and refuses nothing."""
+    """Return newer facts that contradict a rule and wait in review; until decided, the rule is only shown."""
     marks = place_marks(store, known_facts(store))
     rivals = (marks.facts[dispute] for dispute in marks.statuses[rule.id].disputes if dispute in marks.facts)
     return [rival for rival in rivals if (rival.when, rival.id) > (rule.when, rule.id)]
 
 
 def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
-    """Return the rules of other authors that the user has not confirmed, or that were changed since."""
+    """Return other authors' rules that the user has not confirmed, or that changed since."""
     people, confirmed = People(store), read_object(os.path.join(store.private, _CONFIRMED))
     return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
 
 
 def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[tuple[Fact, Counted | None]]:
-    """Return the rules that wait for a user: without a number those of others to confirm, with it the ignored ones."""
+    """Return the rules that wait for a user: others' to confirm, with None, and ignored ones, with their counts."""
     rules = forbidding(store, facts)
     if not rules:
         return []
@@ -224,7 +224,7 @@ def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[t
 
 
 def confirm_rule(store: Store, rule: Fact) -> None:
-    """Have a rule act on this machine with the literals that it has now; the user said yes to it."""
+    """Let a rule act on this machine with its present literals, as the user confirmed it."""
     _append(store.private, [json.dumps({"kept": rule.id})])
     path = os.path.join(store.private, _CONFIRMED)
     write_json(path, {**read_object(path), rule.id: _digest(rule)})
@@ -232,7 +232,7 @@ def confirm_rule(store: Store, rule: Fact) -> None:
 
 
 def renew_forbids(store: Store) -> None:
-    """Write what hooks look for: what the facts in force here forbid."""
+    """Write the literals that hooks look for: those forbidden by the facts in force here."""
     write_forbids(store.private, store.context.home, forbidding(store))
 
 

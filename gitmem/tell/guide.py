@@ -1,9 +1,8 @@
 """Guidance for a task, a question or an error.
 
-It is a search with headings. Working memory is asked first; then come the facts that a search of the task finds, bans
-under "Avoid", the project's standing rules, episodes, bug patterns, and the exchanges that the search finds; then the
-user's preferences and what is known of the project. Each line names its sources. Who asks gets what search has: it is
-empty only where search finds nothing.
+It is a search with headings: first working memory; then the facts that a search for the task finds (bans under
+"Avoid"), the project's standing rules, episodes, bug patterns and exchanges found; then the user's preferences and the
+knowledge of the project. Each line names its sources. Guidance is empty only if the search finds nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Advice(Value):
 
 
 class Complexity(StrEnum):
-    """How hard a task may be, by how many of its files change most."""
+    """How hard a task may be, by the number of its files that change most often."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -73,7 +72,7 @@ class Complexity(StrEnum):
 
 
 class Guidance(Value):
-    """The advice for a situation; `complexity` is None without a named file, and where unknown."""
+    """The advice for a situation; `complexity` is None if unknown or no file is named."""
 
     lines: tuple[Advice, ...]
     confidence: float
@@ -84,7 +83,7 @@ _SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "Only loosely re
 
 
 def as_text(guidance: Guidance, *, user: bool = False) -> str:
-    """Return guidance as a few headed lines, "" where there is none; a `user` gets how sure it is in words."""
+    """Return guidance as a few headed lines, or ""; for a `user` with the confidence in words."""
     if not guidance.lines:
         return ""
     titles = {
@@ -111,20 +110,20 @@ def _line(line: Advice) -> str:
 
 
 _HITS = 12
-_LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in an episode: their weighted share, their number
-_SHARE_OF_RULE = 0.25  # that one of the user's own has
-_LINES = 4  # of a part, but for what was done and decided
-_MOST_DONE, _EXCHANGES, _TOKENS = 14, 6, 300  # lines of that part, exchanges in it, tokens of an exchange
+_LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # weighted share and number of a task's words in an episode
+_SHARE_OF_RULE = 0.25  # of a task's words in a rule of the user's own
+_LINES = 4  # of each part except the exchanges and decisions
+_MOST_DONE, _EXCHANGES, _TOKENS = 14, 6, 300  # lines of that part, exchanges in it, tokens of each
 _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
 _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
-_PATTERNS = "patterns/"  # errors and what is known of the project, which have parts of their own
+_PATTERNS = "patterns/"  # errors and project knowledge, which have parts of their own
 _DATE = len("2026-11-20")
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _FILE = re.compile(r"(?<![\w.+-])[\w.+-]*(?:/[\w.+-]+)+|(?<![\w+-])[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
 
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
-    """Return advice for a task, a question, or the error in an output, and record that it was given."""
+    """Return advice for a task, a question or the error in an output, and record that it was given."""
     began = store.context.clock()
     error = error or quoted(task)
     active = (work for work in running(store) if work.task and work.task.status is TaskStatus.ACTIVE)
@@ -142,7 +141,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
 
 
 def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
-    """Return the first lines of each part, without repetitions, with marks on what is not in force."""
+    """Return the first lines of each part, without repetitions, marking statements that are not in force."""
     advised: list[Advice] = []
     for line in lines:
         same = [advice.text for advice in advised if advice.part is line.part]
@@ -161,7 +160,7 @@ def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
     """Yield lines with the name of an author who is not the user, and without that author's risky commands."""
     people = People(store)
     for line in lines:
-        handle = line.sources[0]  # of a pattern the parts have authors of their own
+        handle = line.sources[0]  # the parts of a pattern have their own authors
         author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
         if author and handle.startswith(("e", "x")):
             yield line._replace(text=from_other(line.text, author, handle))
@@ -170,7 +169,7 @@ def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
 
 
 def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:
-    """Yield what the session tried against these errors, its open hypotheses, and its unmended errors near the task."""
+    """Yield the session's attempts at these errors, its open hypotheses, and its unfixed errors related to the task."""
     if memory is None:
         return
     tag = short_session(memory.session)
@@ -190,19 +189,19 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
 
 
 def _of_error(store: Store, error: str) -> Iterator[Advice]:
-    """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
+    """Yield the approaches of episodes with these errors, then the errors' working and failed solutions."""
     for episode in similar(store, error=error, limit=_EPISODES):
         yield from _by_authors(store, _of_episode(episode, episode.likeness, ()))
     matched = match(store, error)
     useful = counts(store) if matched else {}
-    for one in matched:
-        pattern, alike = one.pattern, one.score
-        if one.solution:
-            # A fix that helped whom it was shown is surer, one that did not is less sure.
-            sure = min(one.score * one.solution.confidence * usefulness_of(useful, (pattern.id,)) / BEGINS, 1.0)
-            ids = (pattern.id, *one.solution.worked[-_LINES:])
-            yield Advice(AdviceKind.TRY, fix_line(one), ids, sure / 2 if one.author else sure)
-        if one.author:
+    for hit in matched:
+        pattern, alike = hit.pattern, hit.score
+        if hit.solution:
+            # The confidence of a fix grows if it helped when shown, and shrinks if not.
+            sure = min(hit.score * hit.solution.confidence * usefulness_of(useful, (pattern.id,)) / BEGINS, 1.0)
+            ids = (pattern.id, *hit.solution.worked[-_LINES:])
+            yield Advice(AdviceKind.TRY, fix_line(hit), ids, sure / 2 if hit.author else sure)
+        if hit.author:
             continue
         ids = (pattern.id, *pattern.seen[-_LINES:])
         for cause in pattern.causes[:1]:
@@ -214,7 +213,7 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
 
 
 def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
-    """Yield the last errors that came from these files, with what fixed them; stale ones are left out."""
+    """Yield the last errors in these files with their fixes, skipping stale ones."""
     patterns = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
     of_files = (pattern for pattern in patterns if any(_is_same(file, named) for file in pattern.files))
     for pattern in islice(filter(None, (own_part(store, pattern) for pattern in of_files)), _FEW):
@@ -226,12 +225,12 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
 
 
 def _is_same(file: str, named: Iterable[str]) -> bool:
-    """Return whether one of the names means a file: a whole path, or the end of one."""
+    """Return whether one of the names is a file's whole path or the end of it."""
     return any(f"/{file}".endswith(f"/{name}") for name in named)
 
 
 def _hits(store: Store, task: str) -> list[Hit]:
-    """Return what a search of the task finds, facts first; weak hits only if there are no others."""
+    """Return the hits of a search for the task, facts first; weak ones only if there are no others."""
     found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
     hits = [hit for hit in found if not hit.is_beside]
     good = [hit for hit in hits if not hit.weak] or hits[:_LINES]
@@ -271,7 +270,7 @@ def _part_of_fact(hit: Hit, *, forbids: bool) -> AdviceKind:
 
 
 def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
-    """Yield what fixed the error of a bug pattern, or the error; nothing for another hit."""
+    """Yield the fix of a bug pattern, or its error; nothing for other hits."""
     read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
     pattern = own_part(store, read) if read else None
     best = pattern.best() if pattern else None
@@ -283,7 +282,7 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
 
 
 def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
-    """Return the lines of an exchange, or of a section, that speak most of the task; a refuted one is to be avoided."""
+    """Return the lines of an exchange or section most related to the task; a refuted one is to be avoided."""
     text = excerpt_of(hit, needles, _TOKENS)
     part = AdviceKind.AVOID if hit.status.startswith(Outcome.REFUTED.value) else AdviceKind.APPROACH
     source = hit.entry or f"{hit.path}:{hit.start}"
@@ -297,19 +296,19 @@ def _plain(hit: Hit) -> str:
 
 
 def _of_episode(ranked: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
-    """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
+    """Yield the advice of an episode that has a `share` of the task's words, `needles`.
 
-    Of its lessons those count that share a word with the task; what fixed an error is shown when that comes again.
+    Only lessons that share a word with the task count; the fix of an error is shown when the error recurs.
     """
     episode, source = ranked.episode, (ranked.episode.id,)
-    # An episode that helped before is surer than its words; one that did not is shown only if asked for.
+    # The confidence grows if the episode helped before, and shrinks if not.
     sure = share * ranked.count.usefulness / BEGINS
     failed = episode.outcome in {Outcome.FAILED, Outcome.REFUTED}
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
         ended = f" ({episode.outcome.value})" if episode.outcome else ""
         text = f"{one_line(episode.task, _TASK)}{ended}: {episode.solution}"
-        # Why it failed is not known, so it may still be right.
+        # The reason of the failure is unknown, so the approach may still be right.
         part = AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
         yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
     tried = [line for line in episode.gotchas if "did not help" in line]
@@ -324,7 +323,7 @@ def _of_episode(ranked: RankedEpisode, share: float, needles: Sequence[str]) -> 
 
 
 def _of_user(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the user's own preferences and rules, and the private facts, that a task speaks of."""
+    """Yield the user's own preferences and rules and the private facts related to a task."""
     hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
     for hit in (hit for hit in hits if hit.entry and (hit.own or hit.fact) and hit.coverage.share >= _SHARE_OF_RULE):
         text = _plain(hit)
@@ -337,7 +336,7 @@ def _said_by(text: str, author: str, handle: str) -> str:
 
 
 def _of_project(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the lines of project knowledge that a task speaks of: by files, what commands are for, two of its words."""
+    """Yield the lines of project knowledge related to a task by files, purposes of commands, or two words."""
     words, purposes, named = stems_of(task), tuple(purposes_in(task)), _files_in(task)
     for known, data in known_knowledge(store):
         source = (known.kind.path,)
@@ -357,7 +356,7 @@ def _of_project(store: Store, task: str) -> Iterator[Advice]:
 
 
 def _complexity(store: Store, task: str) -> Complexity | None:
-    """Return how hard a task may be: none, one, or more of the files it names are among those that change most."""
+    """Return how hard a task may be: none, one or more of the files it names are among those that change most."""
     named = _files_in(task)
     known = known_knowledge(store) if named else ()
     lines = [line for knowledge, _ in known if knowledge.kind is KnowledgeKind.HOTSPOTS for line in knowledge.lines]

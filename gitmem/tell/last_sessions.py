@@ -1,9 +1,8 @@
-"""What a session's start tells of the sessions before it: where the last one stopped, and a line of each other.
+"""Summarize earlier sessions for a session's start: where the last one stopped, and a line of each other.
 
-An exchange is shown with its request and what the agent said of the result. Left out, but for the last one, are those
-whose words name no subject ("b obviously → 0.3"), and an agent's mere repetition of the request. Where nobody judged
-whether an exchange came to something, the next request of its session is shown with it if it may say so ("no, they
-still come").
+An exchange is shown with its request and the agent's words on the result. Exchanges without a subject ("b obviously →
+0.3") and answers that repeat the request are left out, except the last ones. If nobody judged whether an exchange
+succeeded, it is shown with the next request of its session if that may tell ("no, they still come").
 """
 
 from __future__ import annotations
@@ -21,16 +20,18 @@ from gitmem.model.request import TaskType, classify, counts_alone, may_refute
 from gitmem.text.words import keywords
 from gitmem.values import Value
 
-Lines = list[tuple[str, str]]  # of a start, each with the id of its memory or ""
+Lines = list[tuple[str, str]]  # lines of a start, each with the id of its memory or ""
 
-# An entry, or a line that is none. It begins with a line that is not blank: a search that began at each blank one would
-# take the square of their number.
+# An entry, or a line outside of entries. It begins with a non-blank line: a match tried at each blank line would take
+# quadratic time.
 PIECE = re.compile(r"(?<![^\n])(?=[ \t]*+\S)[^\n]+(?:\n(?:[ \t]*\r?\n)*(?:  |\t)[ \t]*[^\s][^\n]*)*")
-HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
+HEAD = re.compile(
+    r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?"
+)  # the beginning of an entry: time, type, tags
 _SESSION_FILE = re.compile(
     r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"
 )
-# Of an entry: day and minute, a label that says more than its section does, tags.
+# The beginning of an entry: day and minute, a label more specific than its section, tags.
 _LONG_HEAD = re.compile(
     r"^- \[([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5})(?::[0-9]{2})?\] "
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
@@ -42,14 +43,14 @@ _STATE = "] **State**"
 _LABEL = re.compile(r"[^\W\d]{1,20}\s?[:\uff1a]\s*")  # "Decision: "
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
-_LEAST_WORDS = 3  # that carry a topic, in an exchange that is shown, the last one aside
+_LEAST_WORDS = 3  # topic words of a shown exchange, except the last one
 _ECHO = 2  # words of a result that may repeat the request
 _MOST_FILES = 5
 _ARROW, _ANSWERED = " → ", " → the agent answered: "
 _WENT_WELL = (Outcome.SUCCESS, Outcome.UNKNOWN)
 _REQUEST, _RESULT, _LAST_RESULT, _NEXT = 160, 400, 600, 120  # characters of a line's parts
-_PER_SESSION, _MOST_PER_SESSION = 280, 2_000  # characters of the line of an earlier session; more where they are few
-_BEFORE = 7_000  # characters of these lines, about
+_PER_SESSION, _MOST_PER_SESSION = 280, 2_000  # characters of the line of an earlier session: least, most
+_BEFORE = 7_000  # characters of all these lines, about
 _LAST_JUDGED = 1_200  # characters of the sentences of the last session, if a model judged it
 
 
@@ -65,7 +66,7 @@ class Told(Value):
 
 
 class Known(Value):
-    """What a start marks or leaves out: ended facts, statements told elsewhere, exchanges in the spool."""
+    """What a start marks or leaves out: ended facts, statements shown elsewhere, exchanges in the spool."""
 
     marks: Marks
     told: frozenset[str]
@@ -74,7 +75,7 @@ class Known(Value):
 
 
 class SessionLines(Value):
-    """The lines of the last session, the newest first, of each before it, and what was saved since: `last_lines`."""
+    """The lines of the last session, the newest first, of each before it, and of later entries: `last_lines`."""
 
     last: Lines
     before: Lines
@@ -86,38 +87,38 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     """Return the lines of the last session, and a line of each session before it, the newest first.
 
     `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
-    `own` is the tag of a session that goes on after a compaction: what is remembered of it comes in place of the last.
+    `own` is the tag of a session that continues after a compaction: its entries replace those of the last session.
     """
-    told = [entry for entry in _entries(body, known) if entry.session not in judged]
-    told += [
+    entries = [entry for entry in _entries(body, known) if entry.session not in judged]
+    entries += [
         Told(line[len("- [") : len("- [") + _MINUTE], session, line, "")
         for session, lines in judged.items()
         for line, _ in lines
     ]
-    told.sort(key=lambda line: line.minute)
-    is_own = bool(own) and any(line.session == own[:_TAG] for line in told)
-    sessions = [number for number, line in enumerate(told) if line.session]
-    last = own[:_TAG] if is_own else told[sessions[-1]].session if sessions else ""
-    end = len(told) if is_own else sessions[-1] + 1 if sessions else 0
-    begin = next((line.minute for line in told if line.session == last), "~")
-    told, since = [line for line in told[:end] if line.text], told[end:]
-    now = [line for line in told if line.session == last or (not line.session and line.minute >= begin)]
+    entries.sort(key=lambda line: line.minute)
+    is_own = bool(own) and any(line.session == own[:_TAG] for line in entries)
+    sessions = [number for number, line in enumerate(entries) if line.session]
+    last = own[:_TAG] if is_own else entries[sessions[-1]].session if sessions else ""
+    end = len(entries) if is_own else sessions[-1] + 1 if sessions else 0
+    begin = next((line.minute for line in entries if line.session == last), "~")
+    entries, saved_since = [line for line in entries[:end] if line.text], entries[end:]
+    now = [line for line in entries if line.session == last or (not line.session and line.minute >= begin)]
     before: dict[str, list[Told]] = {}
-    for one in told:
-        if one not in now:
-            before.setdefault(one.session or one.text, []).append(one)
+    for earlier in entries:
+        if earlier not in now:
+            before.setdefault(earlier.session or earlier.text, []).append(earlier)
     newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
     room = min(max(_BEFORE // max(len(newest), 1), _PER_SESSION), _MOST_PER_SESSION)
     return SessionLines(
         [(line.text, line.id) for line in reversed(now)],
         [_in_a_line(several, room) for several in newest],
-        [(line.text, line.id) for line in reversed(since)],
+        [(line.text, line.id) for line in reversed(saved_since)],
         is_own,
     )
 
 
 def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
-    """Return the line of a session: what it was begun for, and the last of what it came to, work before talk."""
+    """Return the line of a session: its first request and its last results, work before talk."""
     first, *rest = several
     if not rest:
         return first.text, first.id
@@ -140,17 +141,17 @@ def _ended(text: str) -> str:
 
 
 def _entries(body: str, known: Known) -> list[Told]:
-    """Return the entries of `memory.md` that say something, in order."""
+    """Return the entries of `memory.md` to show, in order."""
     pieces = [piece[0] for piece in PIECE.finditer(body) if not piece[0].startswith("#")]
-    pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
+    pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a State repeats the end of its turn
     tolds: list[Told] = []
     following: dict[str, tuple[str, str]] = {}  # by session: the request after an exchange, and its line
     at, is_last = "~", True
     for piece in reversed(pieces):
         at = piece[len("- [") : len("- [") + _MINUTE] if piece.startswith("- [") else at
         identifier, exchange = entry_id(piece), _exchange(piece)
-        said = halves(exchange)[0] if exchange else HEAD.sub("", without_ids(piece), count=1)
-        if identifier in known.exchanges or is_purged(said):
+        content = halves(exchange)[0] if exchange else HEAD.sub("", without_ids(piece), count=1)
+        if identifier in known.exchanges or is_purged(content):
             continue
         session = _session(exchange) if exchange else ""
         if exchange:
@@ -158,16 +159,16 @@ def _entries(body: str, known: Known) -> list[Told]:
             following[session], is_last = (halves(exchange)[0], text), False
         else:
             text = brief(without_ids(with_marks(piece, known.marks)))
-        is_stated = bool(exchange) and not text  # its session counts, though it has no line
+        is_stated = bool(exchange) and not text  # its session counts although it has no line
         if is_stated or (text and statement(text) not in known.told):
             line = by_author(text, known.people.whose(identifier, MEMORY))
-            # A prompt may be shown what the line of an exchange leaves out.
+            # The line of an exchange has no id, so that a prompt may be shown the rest of it.
             tolds.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
     return tolds[::-1]
 
 
 def _marked(text: str, exchange: Exchange, marks: Marks) -> str:
-    """Return words of an exchange with marks, also on what says an ended fact that it taught in other words."""
+    """Return a text of an exchange with marks, also on ended facts learned from it and worded differently."""
     return with_marks(text, marks, sources=(Entry(exchange.id, "", "", text),))
 
 
@@ -194,7 +195,7 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     asked, got = _topics(request), _topics(result)
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
     if is_echo and not is_last:
-        result = ""  # it repeats the request
+        result = ""  # the answer repeats the request
     alone = "" if exchange.files or (request and result) else normalized(request or result)
     is_told = any(len(words) >= SHORTEST and words in alone for words in known.told)
     if _is_only_stated(request, got - asked, exchange, known):
@@ -202,10 +203,10 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     is_empty = is_told or not (result or exchange.files or (counts_alone(request) and request != replied))
     if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
-    said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
-    said += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
+    parts = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
+    parts += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
     is_talk = not exchange.files and classify(request) is TaskType.REVIEW
-    line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(said)}"
+    line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(parts)}"
     line += f" [{', '.join(exchange.files[:_MOST_FILES])}]" if is_last and exchange.files else ""
     failed = f"\n  {_cut(with_marks(exchange.failed[0], known.marks), _RESULT)}" if is_last and exchange.failed else ""
     if not replied:
@@ -217,18 +218,18 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
 
 
 def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: Known) -> bool:
-    """Return whether an exchange is a statement that is shown elsewhere, and an answer that says `new` words of it."""
+    """Return whether an exchange only states facts shown elsewhere, and its answer has few `new` words."""
     rest = normalized(_LABEL.sub("", request))
-    told = [words for words in known.told if len(words) >= SHORTEST and words in rest]
-    for words in told:
+    repetitions = [words for words in known.told if len(words) >= SHORTEST and words in rest]
+    for words in repetitions:
         rest = rest.replace(words, " ")
-    return bool(told) and not (exchange.files or exchange.failed or _topics(rest) or len(new) >= _LEAST_WORDS)
+    return bool(repetitions) and not (exchange.files or exchange.failed or _topics(rest) or len(new) >= _LEAST_WORDS)
 
 
 def halves(exchange: Exchange) -> tuple[str, str]:
-    """Return the request of an exchange, and what the agent said of the result."""
+    """Return the request of an exchange and the agent's words on the result."""
     request, _, result = exchange.summary.partition(_ARROW)
-    if exchange.asked or not (result or exchange.raw):  # the summary is the agent's sentence
+    if exchange.asked or not (result or exchange.raw):  # the summary is the agent's
         request, result = exchange.asked, exchange.summary
     if exchange.details.startswith(result.rstrip(".…; ")):
         return request, exchange.details
@@ -248,7 +249,7 @@ def session_tag_of(path: str) -> str:
 
 
 def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bool) -> Lines:
-    """Return the lines of a session that a model judged: of the last one a line an exchange, else one line."""
+    """Return the lines of a session that a model judged: a line for each exchange of the last session, else one."""
     name = _SESSION_FILE.fullmatch(path)
     if not name:
         return []
@@ -267,13 +268,13 @@ def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bo
 
 
 def by_author(piece: str, author: str) -> str:
-    """Return an entry with the name of its author, "" for the user's own."""
+    """Return an entry with its author's name; `author` is "" for the user."""
     first, newline, rest = piece.partition("\n")
     return f"{first} (by {author}){newline}{rest}" if author and piece else piece
 
 
 def brief(piece: str) -> str:
-    """Return an entry without details that do not help a new session: seconds, tags, keywords, a good outcome."""
+    """Return an entry without details useless to a new session: seconds, tags, keywords, a good outcome."""
     return _NOTHING.sub("", _LONG_HEAD.sub(r"- [\1] \2", piece, count=1))
 
 
@@ -288,5 +289,5 @@ def _cut(line: str, most: int) -> str:
         return line
     begin, end = line.rfind(" [", 0, most), line.find("]", most - 1)
     if line.rfind("]", 0, most) < begin and end >= 0:
-        most = end + 2  # and the blank behind it
+        most = end + 2  # and the blank after it
     return line if len(line) <= most else f"{line[:most].rpartition(' ')[0]} …"

@@ -1,7 +1,7 @@
-"""Count what sessions were shown, whether it helped, and the figures of a store.
+"""Count the memories that sessions were shown and whether they helped, and compute the figures of a store.
 
-All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
-is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
+The sources are files, history and the private record (docs/memory.md, "What was given"). No model is asked, and nothing
+leaves the machine. The record covers 90 days of this machine; the cost of models covers 60.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ from gitmem.tell.usage_log import (
 from gitmem.tell.usage_log import COUNTS as FOLDER
 from gitmem.tell.usage_log import TOLD as HELPS
 
-_COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
+_COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search only shows lines of a memory
 _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 
 
 def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
-    """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
+    """Add the memories that a session was shown to this machine's counts, in one commit; a second call adds nothing."""
     told: dict[str, dict[str, float | None]] = {}
     for text in read_notes(store.private).given:
         if text.session == session and text.how in _COUNTED:
@@ -75,7 +75,7 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 
 
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Record how many errors a finished session fixed of those whose fix it was shown; a second call adds nothing."""
+    """Record how many errors with a shown fix a finished session fixed; a second call adds nothing."""
     notes = read_notes(store.private)
     told = {
         identifier for text in notes.given if text.session == session and text.how == ERROR for identifier in text.ids
@@ -96,7 +96,7 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
-    """Return whether the last tests of the turn that ran at this time passed, as a number; None without tests."""
+    """Return 1 or 0 for whether the last tests of the turn running at this time passed; None without tests."""
     begun = sum(turn.started <= at for turn in turns)
     if not begun:
         return None
@@ -105,14 +105,14 @@ def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
-    """Note a user's verdict on a memory in one commit, and return the commit."""
+    """Commit a user's verdict on a memory; return the commit."""
     at = store.context.clock().isoformat(timespec="microseconds")
     verdict = "helped" if helped else "did not help"
     return add_told(store, {identifier: {f"{at}{BY_USER}": float(helped)}}, f"Note that {identifier} {verdict}")
 
 
 def add_told(store: Store, told: Rows, subject: str) -> str | None:
-    """Add told memories to this machine's file; return the commit, None if the file has all of them already."""
+    """Add shown memories to this machine's file; return the commit, None if the file has all of them already."""
 
     def plan(transaction: Transaction) -> bool:
         path = machine_path(store)
@@ -131,14 +131,14 @@ def machine_path(store: Store) -> str:
 
 
 WEEKS = 8
-MOST = 5  # listed of what was shown most
+MOST = 5  # memories listed as shown most often
 _GROUPS = "daily weekly monthly sessions facts concepts patterns episodes archive summaries"  # folders
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
 _HEADER_BYTES = 8_192  # of an episode
 _FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
 _TOOK = ("seconds", "tokens", "mended_in")
 _LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
-_GOOD = 0.5  # verdict from which something helped
+_GOOD = 0.5  # verdict from which a memory helped
 # Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
 _LEARNED = re.compile(r"Learn ([0-9,]+) errors?(?:, ([0-9,]+) new)?: ")
 _RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .{1,200}? and ([0-9,]+) patterns? ")
@@ -158,7 +158,7 @@ def measure(
     episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
     hosts = {(record.session, record.host) for record in commits if record.session}
     ops = Counter(record.op for record in commits)
-    may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
+    may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: made by plain git
     undone = undone_commits(store.repository.git, store.repository.memory) if may_undo else {}
     lasting = [record for record in commits if record.commit not in undone]
     told, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
@@ -228,12 +228,12 @@ def _learning(
 
 
 def _turns(commits: Iterable[CommitRecord]) -> Collection[CommitRecord]:
-    """Return a commit for each turn; one that goes on is committed again, with the same first entry."""
+    """Return one commit for each turn; a continued turn is committed again with the same first entry."""
     return {record.entries[0]: record for record in commits if record.op == Op.TURN.value and record.entries}.values()
 
 
 def _numbered(commits: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
-    """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
+    """Yield the time of commits with a subject of this form, and its first number plus `sign` times the second."""
     for record in commits:
         subject = form.match(record.subject) if record.op in _LESSONS else None
         if subject:
@@ -242,7 +242,7 @@ def _numbered(commits: Iterable[CommitRecord], form: re.Pattern[str], sign: int)
 
 
 def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
-    """Yield what the headers of the episodes say that were made in the months since a day; older ones are not read."""
+    """Yield the headers of episodes made in the months since a day; older files are not read."""
     for path in episode_paths(store):
         if path.split("/")[1:3] >= since.split("-")[:2]:
             header = (store.glance(path, _HEADER_BYTES) or b"").partition(b"\n---")[0]
@@ -268,13 +268,13 @@ def _tasks(episodes: Sequence[Mapping[str, str]], texts: Sequence[GivenText]) ->
 
 
 def _contradictions(commits: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
-    """Yield when each pair of contradicting facts came together: waiting, decided, or settled as both holding."""
+    """Yield the time at which each pair of contradicting facts arose, whether waiting, decided or settled."""
     known = {fact.id: fact for fact in facts}
     for fact in facts:
         if fact.superseded_by:
             yield fact.when
         for rival in fact.review:
-            if rival in known and fact.id < rival:  # each names the other
+            if rival in known and fact.id < rival:  # each of them names the other
                 yield max(fact.created, known[rival].created)
     yield from (record.date for record in commits if record.subject.startswith(BOTH_HOLD))
 

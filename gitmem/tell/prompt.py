@@ -28,20 +28,20 @@ from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens, stem
 from gitmem.values import Value
 
-_BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
+_BEFORE, _AFTER = 0.5, 0.3  # share of a line's words that counts for the lines after and before it
 _WIDE = 200  # characters from which a line is split into sentences
-_SENTENCE_END = re.compile(r"(?<=[.!?。;])(?<!^[0-9]\.)(?<!^[0-9]{2}\.)\s+")  # not behind the number of a list
-_WORD = re.compile(r"[^\W_]{2}")  # a line without one is a bracket, the number of a list, or the mark of a cut
-_MACHINE = re.compile(r"[{<]|\S{100}")  # how a pasted line of data or of a log begins
+_SENTENCE_END = re.compile(r"(?<=[.!?。;])(?<!^[0-9]\.)(?<!^[0-9]{2}\.)\s+")  # not after a list number
+_WORD = re.compile(r"[^\W_]{2}")  # a line without one is a bracket, a list number, or the mark of a cut
+_MACHINE = re.compile(r"[{<]|\S{100}")  # the beginning of a pasted line of data or of a log
 _HEADING = "#"
-_FIRST = 2  # lines of an answer that say what came of a request
-_REQUEST_PART = 4  # of the room of an exchange one part is for its request
+_FIRST = 2  # first lines of an answer, which state the result
+_REQUEST_PART = 4  # an exchange's request gets one of so many parts of its room
 
 
 def excerpt(text: str, needles: Sequence[str], tokens: int, first: str = "") -> str:
-    """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`.
+    """Return the lines of a text with most of these words in or near them, in order, in at most `tokens`.
 
-    The lines that a text has in common with the beginning of `first` come before all others.
+    Lines that are also at the beginning of `first` are preferred to all others.
     """
     lines = lines_of(text)
     lines = [line for line in lines if not _MACHINE.match(line)] or lines
@@ -57,14 +57,14 @@ def excerpt(text: str, needles: Sequence[str], tokens: int, first: str = "") -> 
         if (worth[at] or lines[at] in before) and size <= tokens:
             places.add(at)
             tokens -= size
-    said = [lines[at] for at in sorted(places)]
-    return "" if all(line.startswith(_HEADING) for line in said) else "\n".join(said)
+    chosen = [lines[at] for at in sorted(places)]
+    return "" if all(line.startswith(_HEADING) for line in chosen) else "\n".join(chosen)
 
 
 def excerpt_of(hit: Hit, needles: Sequence[str], tokens: int) -> str:
-    """Return the text of a memory, shortened to its lines with most of these words: of an exchange, how it answers.
+    """Return the text of a memory, shortened to its lines with most of these words; an exchange keeps its result.
 
-    Where an error was pasted into its request, that has more of the words than what came of it.
+    A request with a pasted error would otherwise have more of the words than the result.
     """
     text, fields = _without_gaps(bare_text(hit.text)), Fields() if hit.fact else fields_in(hit.text)
     if estimate_tokens(text) <= tokens:
@@ -95,14 +95,14 @@ _LEAD = f"{opening('prompt')}\nRemembered from earlier sessions, of what this pr
 _CLOSE = f"</{FENCE}>"
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
-# A memory is shown if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
-# logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
-# orders wants work, so more is asked of a line then. For a question it is enough that one or two memories fit, and have
-# most of its words by their rarity; a fact half of them. In a store of few memories hardly a word is rare, and the
-# session's start has shown them.
+# A memory is shown if one of its lines has words of the prompt that are rare in this store. `surprise` is roughly the
+# negative logarithm of the chance that any memory has as many and as rare words of the prompt by coincidence. An order
+# asks for work, so its threshold is higher. For a question it is enough that one or two memories fit and have most of
+# its words, weighed by rarity; a fact half of them. In a small store hardly a word is rare, and the session's start has
+# shown its memories.
 _LEAST, _OF_ORDER, _FITTING = 1.5, 2.0, -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
-_STATE = "State"  # what a running session was at, and no memory
+_STATE = "State"  # label of a running session's state, which is no memory
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
@@ -112,7 +112,7 @@ MAY_QUOTE = re.compile(
     r"\w(?:Error|Exception|Warning|Fault|Timeout)\b|\b(?:panic|fatal|FATAL|ERROR|error(?: TS[0-9]+|\[E[0-9]+\])?):"
     r"|CONFLICT \(|[0-9]: .|\b[A-Z]{1,5}[0-9]{3,5} "
 )
-_FIXES, _FIX = 2, 160  # of errors that a prompt quotes, and the tokens of one
+_FIXES, _FIX = 2, 160  # fixes for errors quoted in a prompt, and tokens of each
 
 
 class PromptHelp(Value):
@@ -123,9 +123,9 @@ class PromptHelp(Value):
 
 
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
-    """Return memories of a prompt's subject, and fixes of errors it quotes; record both. "" without a clear match.
+    """Return memories on a prompt's subject and fixes of errors it quotes, and record them; "" without a clear match.
 
-    A session is shown a memory once, at its start or later, and is not shown its own entries.
+    A session is shown a memory once, at its start or later, and never its own entries.
     """
     now = store.context.clock()
     answer = remembered(store, prompt, session, known_to(store.private, session, now, frozenset(HOWS)))
@@ -135,16 +135,16 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
 
 
 def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> PromptHelp:
-    """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids end like one in `known`."""
+    """Return memories on a prompt's subject in at most `TOKENS`, except those with the tail of an id in `known`."""
     fixes = _fixes(store, prompt, known)
     typed = _typed(prompt)
     if not typed:
-        return _told(fixes)
+        return _help(fixes)
     query = plain_query(without_ago(typed))
     terms = parse_query(query).terms
     answered = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
     sure = Sureness(terms, answered.rarities, answered.memories, asks=asks_back(typed) or is_question(query))
-    may_be_error = not _quoted(prompt)  # an error that is quoted is known, or it is not
+    may_be_error = not _quoted(prompt)  # quoted errors are matched by `_fixes` alone
     tails = {tail_of(key) for key in (*known, *chain(*fixes.values()))}
     new = [
         hit
@@ -162,17 +162,17 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     newest = (hit._replace(weak=False) for hit in new if hit.status != BEFORE or not ids.intersection(hit.others))
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
     hits = with_authors(People(store), [*islice(newest, len(_SHARES))])
-    return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
+    return _help(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
 
 
-def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
-    """Return pieces of text with their ids as a text for an agent."""
+def _help(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
+    """Join pieces of text and their ids into a text for an agent."""
     text = "\n".join([_LEAD, *pieces, _CLOSE]) if pieces else ""
     return PromptHelp(text, tuple(dict.fromkeys(chain(*pieces.values()))))
 
 
 def _quoted(prompt: str) -> str:
-    """Return the error that a prompt quotes, as an output; the module that knows is imported if it may."""
+    """Return a prompt that quotes an error, to be read as an output, else ""; imports the parser only if needed."""
     text = user_text(prompt)
     if not MAY_QUOTE.search(text):
         return ""
@@ -194,7 +194,7 @@ def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
 
 
 class Sureness(Value):
-    """How sure it is that a memory speaks of a prompt: by the rarity of the words that they share."""
+    """Judges whether a memory is about a prompt's subject, by the rarity of the words that they share."""
 
     terms: Sequence[Term]
     rarities: Mapping[int, float]
@@ -202,18 +202,18 @@ class Sureness(Value):
     asks: bool
 
     def of(self, hit: Hit) -> bool:
-        """Return whether a memory is sure to speak of the prompt."""
+        """Return whether a memory is surely about the prompt's subject."""
         fits = self.asks and hit.coverage.share >= (_HALF if hit.fact else _MOST_WORDS)
-        return self.says(_said(hit.text), _FITTING if fits else _LEAST if self.asks else _OF_ORDER)
+        return self.says(_content(hit.text), _FITTING if fits else _LEAST if self.asks else _OF_ORDER)
 
     def says(self, text: str, least: float = _LEAST) -> bool:
-        """Return whether a line of a text has words of the prompt that are rare enough."""
+        """Return whether a line of a text has sufficiently rare words of the prompt."""
         return any(self.surprise(fold(line)) >= least for line in lines_of(text))
 
     def surprise(self, line: str) -> float:
-        """Return by how much words of a line are rarer than as many of the prompt's words in any memory are by chance.
+        """Return by how much a line's words of the prompt are rarer than as many would be in some memory by chance.
 
-        Of a word in parts (`entire/sessions`) the rarest one counts that stands in the line.
+        Of a compound word (`entire/sessions`) the rarest part in the line counts.
         """
         rarities: dict[int, float] = {}
         for number, rarity in self.rarities.items():
@@ -227,15 +227,15 @@ class Sureness(Value):
         return best
 
 
-def _said(text: str) -> str:
-    """Return what a memory says: of an exchange the request, the answers and the errors."""
+def _content(text: str) -> str:
+    """Return the text of a memory without frames; of an exchange the request, the answers and the errors."""
     fields = fields_in(text) if "**Exchange**" in text else Fields()
-    said = (fields.answer, *fields.said, *fields.errors)
-    return "\n".join((fields.request, *said)) if any(said) else bare_text(text)
+    replies = (fields.answer, *fields.said, *fields.errors)
+    return "\n".join((fields.request, *replies)) if any(replies) else bare_text(text)
 
 
 def _has(line: str, term: Term) -> bool:
-    """Return whether a line in lower case has a word of a term: of an English one any form, `files` but no `filter`."""
+    """Return whether a lower-case line has a word of a term, an English one in any form: `files`, but not `filter`."""
     for needle in term.needles:
         if needle.mode == INSIDE:
             if needle.text in line:
@@ -254,12 +254,12 @@ def _came_to_nothing(hit: Hit) -> bool:
 
 
 def needles_of(terms: Sequence[Term]) -> list[str]:
-    """Return the texts that the words of a query are looked for by."""
+    """Return the texts of all needles of a query's terms."""
     return [needle.text for term in terms for needle in term.needles]
 
 
 def _typed(prompt: str) -> str:
-    """Return what a user typed, as far as it is read; "" if memory need not be asked about it."""
+    """Return the user's part of a prompt, cut to `_MAX_READ`; "" if no memory can help with it."""
     typed = user_text(prompt).strip()[:_MAX_READ]
     return "" if typed.startswith("/") or is_trivial(typed) else typed
 
@@ -274,14 +274,14 @@ def _handle(hit: Hit) -> str:
 
 
 def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> Iterator[tuple[Hit, str]]:
-    """Yield each memory with its heading and text, as long as there is room; what an earlier one says is left out."""
-    needles, told = needles_of(sure.terms), ""
+    """Yield each memory with its heading and text while there is room, skipping those that repeat earlier ones."""
+    needles, shown = needles_of(sure.terms), ""
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
-        new = "\n".join(line for line in lines_of(text) if line.removeprefix(f"{hit.label}: ") not in told)
-        if told and not hit.status and not sure.says(new):  # as a rule's exchange says it, too
+        new = "\n".join(line for line in lines_of(text) if line.removeprefix(f"{hit.label}: ") not in shown)
+        if shown and not hit.status and not sure.says(new):  # such as the exchange that stated a shown rule
             continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
         room = int(left * share) - estimate_tokens(head) - marks - 2
@@ -291,10 +291,10 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
         if text:
             is_others = bool(hit.author)
             if hit.path.startswith(f"{BUGS}/"):
-                from gitmem.tell.known_errors import has_others  # 6 ms, and few prompts are shown an error
+                from gitmem.tell.known_errors import has_others  # takes 6 ms, and few prompts are shown an error
 
                 is_others = is_others or has_others(store, hit.path)
             piece = piece_of(hit, without_risk(text, _handle(hit)) if is_others else text)
             left -= estimate_tokens(piece) + 1
-            told += f"{text}\n"
+            shown += f"{text}\n"
             yield hit, piece

@@ -1,4 +1,4 @@
-"""What is said of lines of code and the exchanges that wrote them, as values and as text."""
+"""Describe lines of code and the exchanges that wrote them, as values and as text."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from gitmem.values import Value
 
 _TEXT = 400  # characters of a request, an answer or a fact
 _SHORT = 10  # digits of a commit
-_SAME_TURN = "same turn"  # what a fact is that was said with the request, of something else
-_PARTS_OF_NAME = re.compile(r"_|(?<=[a-z])(?=[A-Z])")  # between the words of `total_price` and `totalPrice`
+_SAME_TURN = "same turn"  # marks a fact stated in the same request about something else
+_PARTS_OF_NAME = re.compile(r"_|(?<=[a-z])(?=[A-Z])")  # separates the words of `total_price` and `totalPrice`
 _LINE = 160  # characters of a line of code
 
 
 class Reason(Value):
-    """Lines with one origin: who asked for them, what was done, and the facts that cite the exchange."""
+    """Lines with one origin: the exchange that wrote them, its author, and the facts that cite it."""
 
     whys: tuple[Why, ...]
     author: str = ""  # "" for the user
     facts: tuple[Fact, ...] = ()
-    ended: tuple[str, ...] = ()  # ids of those that are not in force
+    ended: tuple[str, ...] = ()  # ids of facts that are not in force
 
     @property
     def why(self) -> Why:
@@ -55,7 +55,7 @@ def reasons(store: Store, whys: Sequence[Why]) -> list[Reason]:
 
 
 def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
-    """Return neighbouring lines of one origin together; a blank line has the origin of the line before it."""
+    """Group neighbouring lines of one origin; a blank line has the origin of the line before it."""
     groups: list[tuple[Why, ...]] = []
     for why in whys:
         last = groups[-1][-1] if groups else None
@@ -65,7 +65,7 @@ def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
             groups[-1] = (*groups[-1], last._replace(line=why.line) if is_blank else why)
         else:
             groups.append((why,))
-    # A short line is nobody's by itself; beside one that the same exchange surely wrote for the same commit, it is its.
+    # A short line proves no origin; it shares that of a certain neighbour with the same exchange and commit.
     return [
         tuple(why._replace(certain=True) for why in group) if any(why.certain for why in group) else group
         for group in groups
@@ -124,7 +124,7 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
 
 
 def speaks_of(fact: Fact, whys: Sequence[Why]) -> bool:
-    """Return whether a fact shares a word with lines or with the path of their file, or names the file."""
+    """Return whether a fact shares a word with the lines or their file's path, or names the file."""
     texts = (part for why in whys for part in (why.file, why.line.text))
     words = {word for text in texts for word in words_of(_PARTS_OF_NAME.sub(" ", text))}
     return any(why.file in fact.files for why in whys) or not words.isdisjoint(words_of(fact.text or fact.description))

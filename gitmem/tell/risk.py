@@ -1,10 +1,10 @@
-"""What another author's memory says of a command, without the words of a risky one (docs/security.md)."""
+"""Show another author's memory without the words of risky commands (docs/security.md)."""
 
 from __future__ import annotations
 
 import re
 
-# A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.
+# A pipe or substitution into an interpreter, elevated rights, downloads. A string, as it is rarely compiled.
 _RISKY = (
     r"(?i)\|&?[\s(]{0,9}(?:\S{0,80}/)?(?:env\s{1,9})?"
     r"(?:[a-z]{0,3}sh|pwsh|powershell|python|perl|ruby|node|php|lua|iex)[\d.]{0,4}(?!\w)"
@@ -15,8 +15,8 @@ _RISKY = (
 
 
 def is_risky(text: str) -> bool:
-    """Return whether a text may hold a command that pipes into a shell, takes more rights, or downloads."""
-    import unicodedata  # late, as few errors are known by others
+    """Return whether a text may contain a command that pipes into a shell, elevates rights, or downloads."""
+    import unicodedata  # imported late, as few texts are by others
 
     letters = unicodedata.normalize("NFKC", text)
     letters = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf" and letter not in "\\'\"`^")
@@ -24,11 +24,11 @@ def is_risky(text: str) -> bool:
 
 
 def from_other(text: str, author: str, handle: str) -> str:
-    """Return what another author's memory says of a fix, without the words of a risky command."""
+    """Return another author's fix with the author's name, without the words of a risky command."""
     return f"From {author}, not tried here: {without_risk(text, handle) or 'no fix is known'}"
 
 
 def without_risk(text: str, handle: str) -> str:
-    """Return a text in which each line with a risky command says only where it is to be found."""
+    """Return a text in which each line with a risky command is replaced by a reference to it."""
     named = f"a command, see ^{handle}"
     return "\n".join(named if is_risky(line) else line for line in text.split("\n")) if is_risky(text) else text

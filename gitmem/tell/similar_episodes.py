@@ -1,4 +1,4 @@
-"""Which episodes are like a task, weighed by whether they helped."""
+"""Find the episodes similar to a task, weighed by whether they helped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME_TYPE = 1.5  # factor of a rank
 
 
 class RankedEpisode(Value):
-    """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
+    """An episode, its score, its counts, and the likeness of its error to the given one (0 without one)."""
 
     episode: Episode
     path: str
@@ -46,7 +46,7 @@ def similar(
     outcome: Outcome | None = None,
     limit: int = LIMIT,
 ) -> list[RankedEpisode]:
-    """Return the episodes most like a task: rank * usefulness * (1 + ln(retrieved + 1)), at most `limit`.
+    """Return at most `limit` episodes similar to a task, by rank * usefulness * (1 + ln(retrieved + 1)).
 
     With `error`, the output of a failed command, only episodes with that error are returned, successes first; with
     `files`, `type` and `outcome` only those that changed one of the files, and are of that type and outcome.
@@ -68,7 +68,7 @@ def similar(
 
 
 def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[RankedEpisode]:
-    """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
+    """Return the episodes among hits, the best first, preferring the type `alike`."""
     episodes = _ranked(store, _ranks(hits))
     return sorted(episodes, key=lambda ranked: -ranked.score * (_SAME_TYPE if ranked.episode.type is alike else 1))
 
@@ -94,7 +94,7 @@ def _ranked(
 
 
 def _shared(named: Sequence[str], files: Sequence[str]) -> int:
-    """Return how many files one of the names means: a whole path, or the end of one."""
+    """Count the files of which one of the names is the whole path or the end."""
     names = [name.replace("\\", "/").removeprefix("./") for name in named]
     return sum(any(file == name or file.endswith(f"/{name}") for name in names) for file in files)
 

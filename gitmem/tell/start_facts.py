@@ -1,4 +1,4 @@
-"""Choose the facts that a session's start tells: the project's, and the user's own rules."""
+"""Choose the facts that a session's start shows: the project's, and the user's own rules."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
 from gitmem.values import Value
 
-MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
-_MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
-_MAX_CHOSEN = 45  # facts among which the budget chooses
-# By kind; a solution is shown only if memory.md names its files.
+MAX_PARSED = 200  # uncached facts that a session's start parses; the drain parses the others
+_MAX_RANKED = 150  # facts (by kind, then the newest) that are ranked by the words of memory.md
+_MAX_CHOSEN = 45  # facts offered to the budget
+# Worth by kind; a solution is shown only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
-_PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each of a fact's keywords and files in memory.md, and at most
 _PLAIN = (FactKind.DECISION, FactKind.CORE_LOGIC)  # kinds that a line does not name
-_MOST_TIMES = 4  # that a fact was said again, each worth as much as a word
-_WITH_REASON = 12  # facts, of the first ones, whose reason is read
+_MOST_TIMES = 4  # repetitions of a fact that count, each like a word
+_WITH_REASON = 12  # first facts, shown with their reasons
 _LONGEST_REASON = 200  # characters
 _FACT_BYTES = 4_096  # read of a fact's file for its reason
 _REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
-_PER_CONFIDENCE = 3.0  # a user's statements come before proposals of answers
+_PER_CONFIDENCE = 3.0  # so that a user's statements precede an agent's proposals
 _MIN_SCORE = 1.0
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 _FOUND = "Found by a model ({}) in the sessions; nobody saved or confirmed it:"
@@ -45,7 +45,7 @@ class ChosenFacts(Value):
     """Facts for the start text; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
-    facts. `marks` mark other texts about any fact, `current` are all facts in force, `lines` are the lines to tell,
+    facts. `marks` are for other texts about any fact, `current` are all facts in force, `lines` are the lines to show,
     each with the id of its fact.
     """
 
@@ -58,7 +58,7 @@ class ChosenFacts(Value):
 
 
 def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
-    """Return the facts in force, the most useful by the work of `recent` first, read until it is `late`."""
+    """Return the facts in force, the most useful for the `recent` work first, read until it is `late`."""
     candidates = choose_headers(store, _candidates, MAX_PARSED, late)
     changes = others_changes(store, look=False)
     if not candidates and not changes:
@@ -67,17 +67,17 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     marks = place_marks(store, facts)
     current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
     words = {word.casefold() for word in _WORD.findall(recent)}
-    own = f"{store.context.machine}/"  # an agent loads its own memory by itself
+    own = f"{store.context.machine}/"  # this machine's agent loads its own memory itself
     today = day_of(store.context.clock())
     others = [fact for fact in current if not fact.adopted.startswith(own) and not fact.is_over(today)]
     scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
-    # What a user or an agent saved or said goes before what a model judged.
+    # Facts that a user or an agent saved or stated precede those that a model found.
     scored.sort(
         key=lambda choice: (choice[0].pinned or "by" not in choice[0].origin, choice[1], choice[0].when, choice[0].id)
     )
     chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
-    told = [fact for group in groups for fact in group]
+    facts_shown = [fact for group in groups for fact in group]
     people, lines = People(store), list[tuple[str, str]]()
     has_heading = False
     for place, group in enumerate(groups):
@@ -87,12 +87,12 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
     settled = _digests(fact for fact in facts if marks.has_ended(fact.id)) - _digests(current)
-    texts = frozenset(normalized(fact.description) for fact in told)
-    return ChosenFacts(texts, _digests(told), settled, marks, current, lines)
+    texts = frozenset(normalized(fact.description) for fact in facts_shown)
+    return ChosenFacts(texts, _digests(facts_shown), settled, marks, current, lines)
 
 
 def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People) -> str:
-    """Return the line of the newest of contradicting facts; it quotes the older ones."""
+    """Return the line of the first (newest) of contradicting facts, quoting the older ones."""
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
@@ -110,14 +110,14 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
 
 
 def _quoted(fact: Fact, author: str, *about: str) -> str:
-    """Return what a fact says, with its author if that is not the user ("")."""
-    said = ", ".join((f"by {author}", *about) if author else about)
-    return f"{fact.description} ({said})" if said else fact.description
+    """Return a fact's description, with its author unless that is the user ("")."""
+    details = ", ".join((f"by {author}", *about) if author else about)
+    return f"{fact.description} ({details})" if details else fact.description
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
-    """Return the facts that may be shown, and the newest ended facts, to leave out their entries."""
-    binding: dict[tuple[str, float], list[tuple[str, Header]]] = {}  # those that are pinned, and each worth
+    """Return the facts that may be shown, and the newest ended facts, whose entries are left out."""
+    binding: dict[tuple[str, float], list[tuple[str, Header]]] = {}  # by whether it is pinned, and its worth
     settled: list[tuple[str, Header]] = []
     for header in headers:
         status, kind, when, pinned = header.key
@@ -127,7 +127,7 @@ def _candidates(headers: Sequence[Header]) -> list[Header]:
             binding.setdefault((pinned, _WORTH.get(kind, 0.0)), []).append((when, header))
     best: list[tuple[str, Header]] = []
     for worth in sorted(binding, reverse=True):
-        if len(best) < _MAX_RANKED:  # of 5,000 facts, do not sort the others
+        if len(best) < _MAX_RANKED:  # so that not all of 5,000 facts are sorted
             best += sorted(binding[worth], key=itemgetter(0), reverse=True)
     settled.sort(key=itemgetter(0))
     return [header for _, header in (*best[:_MAX_RANKED], *settled[-_MAX_RANKED:])]
@@ -147,13 +147,13 @@ def _score(fact: Fact, words: set[str], recent: str) -> float:
 
 
 def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
-    """Return the chosen facts, each with those in force that contradict it, the newest first."""
+    """Group each chosen fact with the facts in force that contradict it, the newest first."""
     by_id = {fact.id: fact for fact in current}
     groups = []
     done: set[str] = set()
     for fact in chosen:
         if fact.id not in done:
-            disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
+            disputes = marks.statuses[fact.id].disputes  # maybe only one file of a pair names the other
             rivals = [dispute for dispute in disputes if dispute in by_id and dispute not in done]
             group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda fact: (fact.when, fact.id), reverse=True)
             done.update(member.id for member in group)
@@ -162,7 +162,7 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> li
 
 
 def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
-    """Return the facts that others changed and the user has not answered: as they stand, or as they were if ended."""
+    """Return the facts that others changed and the user has not answered; an ended one as it was before."""
     by_id = {fact.id: fact for fact in facts}
     groups = []
     for change in changes.values():
@@ -175,7 +175,7 @@ def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: 
 
 
 def _reason(store: Store, fact: Fact) -> str:
-    """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
+    """Return the reason of a fact, or the solution of a problem, from its file; "" if missing or too long."""
     match = None
     with contextlib.suppress(GitmemError, OSError):
         match = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
@@ -193,19 +193,19 @@ SHARE = 10  # percent of the budget
 PRIVATE_TITLE = "Private to this project on this machine: do not put it into what others read"
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE)
 _MOST = 30  # facts
-_PATIENCE = 0.2  # seconds for what an index lacks; the start has waited for the project's already
+_PATIENCE = 0.2  # seconds to update an index; the start has already waited for the project's
 
 
 def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
     """Return the lines of a user's own rules and preferences with their ids, the newest rules first.
 
-    What `project` says too is left out. What contradicts a fact of the project yields to it, and its line says so.
+    Facts repeated in `project` are left out. One that contradicts a fact of the project yields, and its line says so.
     """
     own = None if late() else own_store(store)
     if own is None:
         return ()
     marks = marks_of(map(fact_of, fact_headers(own, MAX_PARSED, late)))
-    before: dict[str, list[Fact]] = {}  # the older facts that contradict one and wait for a decision
+    before: dict[str, list[Fact]] = {}  # by fact: the older ones that contradict it, undecided
     for fact in marks.facts.values():
         disputes = map(marks.facts.__getitem__, marks.statuses[fact.id].disputes)
         before[fact.id] = [dispute for dispute in disputes if (dispute.when, dispute.id) < (fact.when, fact.id)]
@@ -235,7 +235,7 @@ def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]
 
 
 def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
-    """Return the fact of the project that a user's own fact contradicts, None if there is none."""
+    """Return the fact of the project that a user's own fact contradicts, or None."""
     words = {*own.keywords}
     near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
     if not near:
@@ -247,13 +247,13 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
 def _own_line(
     own: Fact, winner: Fact | None, before: Sequence[Fact], people: tuple[People, People], change: OthersChange | None
 ) -> str:
-    """Return the line of a fact of the user's own store; `people` are those of that store and of the project's."""
+    """Return the line of a fact in the user store; `people` are those of that store and of the project."""
     mine, project = people
     author = (mine.other if change else mine.whose)(own.id)
     if winner is not None:
         goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.whose(winner.id))}"
         return f"- Not here: {_quoted(own, author)} {goes_before}"
     older = " / ".join(_quoted(fact, mine.whose(fact.id)) for fact in before)
-    said = str(change) if change else f"it contradicts: {older}" if older else ""
-    more = f"{day_of(own.when)}; {said}; to decide: `gitmem --user review`" if said else day_of(own.when)
+    news = str(change) if change else f"it contradicts: {older}" if older else ""
+    more = f"{day_of(own.when)}; {news}; to decide: `gitmem --user review`" if news else day_of(own.when)
     return f"- {_quoted(own, author, own.kind, more)}"

@@ -1,9 +1,9 @@
-"""What agents were given, a file a day in the private folder (docs/memory.md, "What was given"), and what it helped.
+"""Record what agents were given, a file per day in the private folder (docs/memory.md, "What was given").
 
-The record keeps a session from being shown a memory twice, and lets gitmem judge later whether it helped.
-A line is one write, so that hooks of several sessions need no lock. How often a memory was told and whether that helped
-is counted in the store (docs/format.md, "Counts"): each machine writes a file of its own, with a time for each row, so
-that joining the files of all machines gives the same counts in any order and however often.
+The record prevents that a session is shown a memory twice, and lets gitmem judge later whether it helped. A line is one
+write, so that hooks of several sessions need no lock. How often a memory was shown and whether that helped is counted
+in the store (docs/format.md, "Counts"). Each machine writes its own file, with a time for each row, so that merging the
+files of all machines gives the same counts in any order and however often.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
-Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
+Told = Mapping[str, Mapping[str, float | None]]  # by id and time: whether it helped, 0 to 1; None if unknown
 FOLDER = "given"
 START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
 SEARCH, RECALL, GET = "search", "recall", "get"
 HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
-ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
+ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # occasions that may have no answer
 _CAME = "came"
 TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not shown a memory again
 _KEPT_DAYS = 90
@@ -34,7 +34,7 @@ _MAX_IDS, _MAX_AT_START = 12, 60
 
 
 class GivenText(Value):
-    """A text that a session was given, one of `HOWS`, in `ms`; without tokens a question without an answer."""
+    """A text given to a session, `how` (one of `HOWS`) and in `ms`; 0 tokens: a question without an answer."""
 
     at: datetime
     session: str
@@ -45,7 +45,7 @@ class GivenText(Value):
 
 
 class ShownFixes(Value):
-    """How many known errors' fixes a finished session was shown when they came, and how many of these were fixed."""
+    """The number of errors whose fix a finished session was shown, and how many of these it fixed."""
 
     at: datetime
     session: str
@@ -54,7 +54,7 @@ class ShownFixes(Value):
 
 
 class Notes(Value):
-    """The whole record, each kind the oldest first, with the last `ToldMends` of a session."""
+    """The whole record, each kind the oldest first, with the last `ShownFixes` of each session."""
 
     given: tuple[GivenText, ...]
     fixes: tuple[ShownFixes, ...]
@@ -74,7 +74,7 @@ def record(private: str, text: GivenText) -> None:
 
 
 def record_fixes(private: str, fixes: ShownFixes) -> None:
-    """Record how many errors were fixed of which a session was shown the fixes."""
+    """Record how many errors with a shown fix a session fixed."""
     line = {"session": fixes.session, "how": _CAME, "mends": fixes.told, "mended": fixes.fixed}
     with contextlib.suppress(OSError):
         _log(private).add(fixes.at, {"at": fixes.at.isoformat(timespec="seconds"), **line})
@@ -89,7 +89,7 @@ def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = T
 
 
 def read_notes(private: str, since: datetime | None = None) -> Notes:
-    """Return the whole record, with `since` what stands in the files of its day and later ones."""
+    """Return the whole record, or with `since` that of its day and later ones."""
     texts: list[GivenText] = []
     fixes: dict[str, ShownFixes] = {}
     log = _log(private)
@@ -112,7 +112,7 @@ def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def note_asked(store: Store, asked: GivenText, text: str) -> None:
-    """Record a question and the text given for it, unless the store is one that the user did not accept."""
+    """Record a question and the text given for it, unless the user did not accept the store."""
     if not store.may_write():
         return
     took = (store.context.clock() - asked.at).total_seconds()
@@ -127,8 +127,8 @@ def handles(hits: Iterable[Hit]) -> tuple[str, ...]:
 COUNTS = "counts"  # the folder
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
-BY_USER = "!"  # ends the time of a user's own verdict, which is no telling
-USELESS = 0.3  # usefulness below which a memory is not shown unasked, and an old episode goes
+BY_USER = "!"  # suffix of the time of a user's own verdict, which does not count as shown
+USELESS = 0.3  # usefulness below which a memory is not shown unasked, and an old episode is removed
 
 
 class Count(Value):
@@ -161,7 +161,7 @@ def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
 
 
 def with_told(data: bytes, more: Told) -> bytes:
-    """Return a machine's file with more told memories; rows it has already are not added again."""
+    """Return a machine's file with more shown memories; existing rows are not added again."""
     known = join((parse_counts(data), more))
     lines = [f"{json.dumps(key)}: {json.dumps(known[key], sort_keys=True)}" for key in sorted(known)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()

@@ -1,8 +1,8 @@
-"""Why a line of the project's code is so: the exchange that wrote it, by the text of its edits.
+"""Explain a line of the project's code by the exchange that wrote it, found by the text of its edits.
 
-`git blame` says which commit brought a line. The exchange is the last one before that commit whose edit wrote the line,
-as the record of code lines tells (docs/format.md, "Lines of code"). A line that a commit only reformatted is followed
-to the version before. What rests on a guess says so: `certain` is false.
+`git blame` names the commit of a line. The exchange is the last one before that commit whose edit wrote the line, by
+the record of code lines (docs/format.md, "Lines of code"). A line that a commit only reformatted is followed to the
+version before. For a guess, `certain` is false.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class FoundExchange(Value):
 
 def find_exchange(store: Store, identifier: str, at: datetime) -> FoundExchange | None:
     """Return the exchange that began at a moment; None if neither the work tree nor history has it."""
-    for days in (0, -1, 1):  # it was written in the time zone of some machine
+    for days in (0, -1, 1):  # its day depends on the time zone of the machine that wrote it
         day = f"{at.astimezone() + timedelta(days=days):%Y-%m-%d}"
         entry = find_by_digest(_text(store, daily_path(day)), tail_of(identifier))
         if entry is not None:
             return _exchange(entry.entry, day)
-    for path in files_naming(store, [identifier]):  # the day was joined into a week
+    for path in files_naming(store, [identifier]):  # the day was consolidated into a week
         entry = find_by_digest(_text(store, path), tail_of(identifier))
         if entry is not None and path.startswith(_LOGS):
             return _exchange(entry.entry, f"{at.astimezone():%Y-%m-%d}")
@@ -78,7 +78,7 @@ def exchanges_naming(store: Store, file: str, until: datetime | None) -> Iterato
             exchange = _exchange(entry.entry, day)
             if entry.entry.label == EXCHANGE and file in exchange.fields.files:
                 newest.setdefault(exchange.id, exchange)
-    times = {one.id: f"{one.day} {one.time}" for one in newest.values()}
+    times = {exchange_named.id: f"{exchange_named.day} {exchange_named.time}" for exchange_named in newest.values()}
     for identifier in sorted(newest, key=times.__getitem__, reverse=True):
         if times[identifier] <= limit:
             yield newest[identifier]
@@ -89,7 +89,7 @@ def _text(store: Store, path: str) -> str:
 
 
 def _exchange(entry: Entry, day: str) -> FoundExchange:
-    """Return the exchange of an entry in the log of a day, or in a session's file, whose times have the date."""
+    """Return the exchange of an entry in a daily log, or in a session's file, where times include the date."""
     fields = split_fields(entry.text)
     if len(entry.time) >= _TIME:
         day, time = entry.time[:_DAY], entry.time[_DAY + 1 :]
@@ -101,19 +101,19 @@ def _exchange(entry: Entry, day: str) -> FoundExchange:
     return FoundExchange(entry.id, day, time, "".join(entry.tags[:1]), fields)
 
 
-_AROUND = 4  # lines before and after one that speak for the exchange that wrote them, too
-_ENOUGH = 2  # lines around one, written by the same edit: more of them say no more
-_CLEAR_LETTERS = 20  # of a line that nobody writes twice by chance
+_AROUND = 4  # neighbouring lines that are evidence for the exchange that wrote them
+_ENOUGH = 2  # neighbouring lines of the same edit that suffice as evidence
+_CLEAR_LETTERS = 20  # letters of a line that nobody writes twice by chance
 _PARTS = re.compile(r"[\s\"'`=(){},;]+")
 _MOST_STEPS = 8  # commits that only reformatted a line, one after another
-_FIRST = 500  # rows among which the first exchange is looked for: those of the first days
+_FIRST = 500  # rows of the first days, in which the first exchange is looked for
 _SKEW = timedelta(seconds=2)  # git's times are whole seconds
-_AHEAD = 20  # lines whose rows are looked for while git is at work
-_MOST_PLACES = 20  # of a text in the project
+_AHEAD = 20  # lines whose rows are looked up while git is running
+_MOST_PLACES = 20  # occurrences of a text in the project
 
 
 class Ground(StrEnum):
-    """What an answer about a line rests on."""
+    """The evidence for an answer about a line."""
 
     TEXT = "text"  # an edit wrote this line
     PART = "part"  # an edit wrote a part of this line
@@ -122,9 +122,9 @@ class Ground(StrEnum):
 
 
 class Why(Value):
-    """Why a line is so: the line with its commit, the exchange, and whether that is certain.
+    """The origin of a line: the line with its commit, the exchange, and whether that is certain.
 
-    `file` is its path now, `since` when the first recorded exchange that wrote code began, None if there is none.
+    `file` is its present path, `since` the time of the first recorded exchange that wrote code, None without one.
     `others` is the number of other exchanges whose edits wrote the same line before the commit. `followed` are the
     commits between that only reformatted the line.
     """
@@ -149,7 +149,7 @@ class _Row(Value):
 
 
 class WrittenLines:
-    """The record of code lines of a store, read once; a row is only parsed where it holds a line that is asked for."""
+    """A store's record of code lines, read once; only rows with a requested line are parsed."""
 
     def __init__(self, store: Store) -> None:
         self._files = [(day_of_lines(path), store.read(path) or b"") for path in sorted(_record_paths(store))]
@@ -166,7 +166,7 @@ class WrittenLines:
         return [row for row in self.holding(digests) if until is None or row.at <= until + _SKEW]
 
     def holding(self, digests: frozenset[str]) -> list[_Row]:
-        """Return all rows with one of these lines, the oldest first; looked for once."""
+        """Return all rows with one of these lines, the oldest first; the result is cached."""
         if digests not in self._holding:
             rows = [row for day, data in self._files for row in _rows_with(digests, day, data)]
             self._holding[digests] = sorted(rows, key=lambda row: (row.at, row.exchange, row.path))
@@ -175,10 +175,10 @@ class WrittenLines:
     def of(self, exchanges: Collection[str]) -> list[_Row]:
         """Return the rows of some exchanges."""
         keys = [exchange.encode() for exchange in exchanges]
-        held = (
+        rows = (
             (day, row) for day, data in self._files if any(key in data for key in keys) for row in parse_written(data)
         )
-        return [_row(day, row) for day, row in held if row.exchange in exchanges]
+        return [_row(day, row) for day, row in rows if row.exchange in exchanges]
 
     def into(self, paths: Collection[str]) -> list[_Row]:
         """Return the rows of some files of the project."""
@@ -187,8 +187,8 @@ class WrittenLines:
     def names(self, exchange: str, path: str) -> bool:
         """Return whether lines of a file are recorded for an exchange."""
         key = exchange.encode()
-        held = (line for _, data in self._files if key in data for line in data.split(b"\n") if key in line)
-        return any((row.exchange, row.path) == (exchange, path) for line in held for row in parse_written(line))
+        lines = (line for _, data in self._files if key in data for line in data.split(b"\n") if key in line)
+        return any((row.exchange, row.path) == (exchange, path) for line in lines for row in parse_written(line))
 
 
 def _rows_with(digests: frozenset[str], day: str, data: bytes) -> list[_Row]:
@@ -202,7 +202,7 @@ def _rows_with(digests: frozenset[str], day: str, data: bytes) -> list[_Row]:
 def _row(day: str, row: Written) -> _Row:
     try:
         at = datetime.fromisoformat(f"{day}T{row.at}").replace(tzinfo=UTC)
-    except ValueError:  # a day or an hour that no clock has
+    except ValueError:  # an invalid day or hour
         at = datetime.fromtimestamp(0, UTC)
     return _Row(at, row.exchange, row.path, row.digests)
 
@@ -215,7 +215,7 @@ def _record_paths(store: Store) -> Iterator[str]:
 
 
 def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
-    """Return why each blamed line of a file of the project is so; raises NotFoundError without one."""
+    """Return the origin of each blamed line of a file of the project; raises NotFoundError without one."""
     path, first = blaming.path, blaming.first
     written = WrittenLines(store)
     since = written.began
@@ -234,7 +234,7 @@ def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
 
 
 def _near_file(code: ProjectCode, where: str) -> str:
-    """Return the question whether a file of the same name, or one like it, was meant; "" if there is none."""
+    """Return a question that suggests a file with the same or a similar name, or ""."""
     from difflib import get_close_matches
 
     path, colon, line = where.partition(":")
@@ -246,9 +246,9 @@ def _near_file(code: ProjectCode, where: str) -> str:
 
 
 def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | None = None) -> list[Why]:
-    """Return why the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO` are so, or those of a commit.
+    """Return the origins of the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO`, or of a commit's lines.
 
-    `blaming` is at work on the lines if `where` names a file. Raises NotFoundError for anything else.
+    `blaming` is the running blame if `where` names a file. Raises NotFoundError for anything else.
     """
     if blaming is not None:
         return why_lines(store, code, blaming)
@@ -262,7 +262,7 @@ def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | No
 
 
 def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:
-    """Return why each line that a commit of the project added is so."""
+    """Return the origin of each line that a commit of the project added."""
     lines = lines_added_by(code, commit)[:MOST_LINES]
     written, answers = WrittenLines(store), list[Why]()
     since = written.began
@@ -275,7 +275,7 @@ def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:
 
 
 def why_text(store: Store, code: ProjectCode, text: str) -> list[Why]:
-    """Return why the first lines of the project that hold a text are so. Raises NotFoundError if none does."""
+    """Return the origins of the project's first lines that contain a text. Raises NotFoundError without any."""
     places = lines_with(code, text, _MOST_PLACES)
     if not places:
         raise NotFoundError(f"No tracked file of the project holds {text!r}.", "'gitmem search' looks into the memory.")
@@ -291,7 +291,7 @@ def project_lines(code: ProjectCode, path: str) -> list[str]:
 
 
 def _neighbours(texts: Sequence[str], number: int) -> frozenset[str]:
-    """Return the digests of the lines around a line, which is left out."""
+    """Return the digests of the lines around a line, without its own."""
     around = [*texts[max(number - 1 - _AROUND, 0) : number - 1], *texts[number : number + _AROUND]]
     return frozenset(filter(None, map(digest_of, around)))
 
@@ -307,7 +307,7 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
             break
         followed.append(here.commit)
         here = blame_code(code, place[0], place[1], place[1], here.previous)[0]
-    if followed:  # what was reformatted is judged by its text at the end of the way back
+    if followed:  # a reformatted line is judged by its original text
         answer = _by_text(store, written, here, around)
     if answer is not None:
         return answer._replace(line=line, followed=tuple(followed))
@@ -317,7 +317,7 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
 def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> Why | None:
     """Return the last exchange before a line's commit that wrote a word or quotation of it into its file, else None.
 
-    Some agents tell of an edit only the words that it put in place of others.
+    Some agents report only the replaced words of an edit.
     """
     parts = frozenset(filter(None, map(digest_of, _PARTS.split(line.text))))
     rows = [row for row in written.rows(parts, line.at if line.commit else None) if row.path == line.path]
@@ -334,8 +334,8 @@ def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
 def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: frozenset[str]) -> Why | None:
     """Return the last exchange before a line's commit whose edit wrote the line, None if none did.
 
-    Among several, those whose edit of the same file wrote lines around it come first. It is certain if the line or its
-    surroundings tell it from others; a line without a digest is known by its surroundings alone, and never certain.
+    Of several, one whose edit of the same file wrote neighbouring lines is preferred. It is certain if the line or its
+    surroundings are unique; a line without a digest is found by its surroundings only, and never certain.
     """
     digest, until = digest_of(line.text), line.at if line.commit else None
     rows = written.rows(frozenset({digest}) if digest else around, until)
@@ -356,13 +356,13 @@ def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: froz
 
 
 def _names_file(exchange: FoundExchange, path: str) -> bool:
-    """Return whether an exchange says itself that it changed a file: anybody with push access can add a row."""
+    """Return whether an exchange lists a file as changed; rows do not count, as anybody who pushes can add one."""
     files = exchange.fields.files
     return path in files or len(files) >= MAX_FILES
 
 
 def _by_file(store: Store, written: WrittenLines, line: BlamedCode) -> Why:
-    """Return the newest exchange before a line's commit that names the file, of those whose edits are not recorded."""
+    """Return the newest exchange before a line's commit that names the file and has no recorded edits."""
     until = line.at if line.commit else None
     for exchange in exchanges_naming(store, line.path, until):
         if not written.names(exchange.id, line.path):

@@ -1,4 +1,4 @@
-"""How much of the code that an exchange wrote is left, and in which commits; which exchanges made a file."""
+"""Find how much of an exchange's code is left, in which commits, and which exchanges wrote a file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gitmem.tell.why import FoundExchange, WrittenLines, find_exchange
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-_MOST_FILES = 20  # of one answer, which are blamed
-_MOST_COMMITS = 5  # that are named
+_MOST_FILES = 20  # blamed for one answer
+_MOST_COMMITS = 5  # named in an answer
 _SHORT = 10  # digits of a commit
 
 
 class CodeLeft(Value):
-    """What is left in the project of the lines that exchanges wrote into a file.
+    """The lines that exchanges wrote into a file and that are left in the project.
 
-    `file` is its path now, "" if it is gone; `commits` have the ids of the commits that hold the lines, the most lines
-    first, each with their number. Uncommitted lines count as left and have no commit.
+    `file` is its present path, "" if it is gone; `commits` are the ids of the commits with these lines and their
+    numbers, the most lines first. Uncommitted lines count as left and have no commit.
     """
 
     path: str
@@ -35,7 +35,7 @@ class CodeLeft(Value):
 
 
 class MadeFile(Value):
-    """An exchange that wrote lines of a file: when, how many, and how many are left."""
+    """An exchange that wrote lines of a file: its time, their number, and how many are left."""
 
     at: datetime
     exchange: FoundExchange
@@ -44,7 +44,7 @@ class MadeFile(Value):
 
 
 def code_left(store: Store, code: ProjectCode, exchanges: Collection[str]) -> list[CodeLeft]:
-    """Return what is left of the lines of these exchanges, a value a file, the file with the most lines first."""
+    """Return the lines of these exchanges that are left, a value for each file, the most lines first."""
     wrote: dict[str, set[str]] = {}
     for row in WrittenLines(store).of(exchanges):
         wrote.setdefault(row.path, set()).update(row.digests)
@@ -53,7 +53,7 @@ def code_left(store: Store, code: ProjectCode, exchanges: Collection[str]) -> li
 
 
 def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[str, object]], list[str]]:
-    """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
+    """Return the code of these exchanges that is left, for JSON and as lines; nothing in a project without git."""
     code = store.code()
     left = code_left(store, code, exchanges) if code else []
     return [item._asdict() for item in left], [f"code    {_sentence(item)}" for item in left]
@@ -71,7 +71,7 @@ def _left(code: ProjectCode, path: str, digests: Collection[str]) -> CodeLeft:
 
 
 def current_path(code: ProjectCode, path: str) -> str:
-    """Return the path that a file of the project has now, after renames; "" if it is gone."""
+    """Return the present path of a file of the project, after renames; "" if it is gone."""
     if project_path(code, path):
         return path
     later = renames(code)
