@@ -1,1 +1,1 @@
-"""Finding again, by words and by meaning."""
+"""Search the memory, by words and by meaning."""

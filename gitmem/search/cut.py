@@ -19,7 +19,7 @@ _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
 _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
 _MAX_HEADER = 65_536
-# Header fields for programs; and those with text in any document.
+# Header fields for programs, and fields with text in any document.
 NOT_TEXT = frozenset(
     {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
 )
@@ -40,7 +40,7 @@ def cut(path: str, text: str) -> list[Span]:
     for start in (*starts, len(text)):
         if start > previous:
             if has_links and text.startswith("## Links", previous):
-                pass  # what they lead to is found itself
+                pass  # their targets are found themselves
             elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
                 spans.append((previous, start, _section(text, previous, start)))
             else:
@@ -50,7 +50,7 @@ def cut(path: str, text: str) -> list[Span]:
 
 
 def header_of(text: str) -> tuple[int, int]:
-    """Return where the closing line of a file's header begins and ends; zeros without a header."""
+    """Return the start and end of the closing line of a file's header; zeros without a header."""
     if not text.startswith(("---", "\ufeff---")) or not (opening := re.match(_OPENING, text)):
         return 0, 0
     closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
@@ -96,7 +96,7 @@ def _section(text: str, start: int, end: int) -> str:
 
 
 def _entry_end(text: str, start: int, end: int) -> int:
-    """Return where an entry ends: before the next line that is neither blank nor indented."""
+    """Return the end of an entry: before the next line that is neither blank nor indented."""
     line = text.find("\n", start, end) + 1
     while line and line < end:
         if text[line] not in " \t\n\r":
@@ -106,7 +106,7 @@ def _entry_end(text: str, start: int, end: int) -> int:
 
 
 def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
-    """Add all parts of a long section but the last; return where the last begins."""
+    """Add all parts of a long section except the last; return the start of the last."""
     while end - start > LONGEST_SECTION:
         least = start + LONGEST_SECTION // 3
         blank = text.rfind("\n\n", least, start + LONGEST_SECTION)

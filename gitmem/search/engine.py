@@ -1,4 +1,4 @@
-"""A search from words to hits: facts that are no longer in force are dropped, or shown with what is in force now."""
+"""Search from a query to hits. Facts no longer in force are dropped, or shown with their successors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
-    """Return a hit with its status, if it is not in force or is in dispute; a fact gets the session that taught it.
+    """Return a hit with its status if it is not in force or is disputed; a fact gets the session it was learned in.
 
-    `others` are the successor or the rivals of a fact, and of another memory the successors of the facts it tells.
+    `others` are the successor or rivals of a fact; for another memory, the successors of the facts it states.
     """
     hit = hit._replace(marks=marks)
     fact = marks.facts.get(hit.entry)
@@ -66,9 +66,9 @@ LIMIT = 10
 
 
 class SearchAnswer(Value):
-    """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is "".
+    """The hits of a search; `without_vectors` is why requested vectors were not used, or "".
 
-    `total` counts the hits without the limit; if not `complete`, there may be more. `left_out` facts no longer hold.
+    `total` counts the hits without the limit; if not `complete`, there may be more. `left_out` counts ended facts.
     `rarities` are those of the query's words among the `memories` that were ranked (`gitmem.search.rank.rarities`).
     """
 
@@ -98,7 +98,7 @@ def answer(
 
     `deep` adds up to `limit` lines of the raw transcripts behind the hits, `history` lines that only old commits hold;
     `at` is the id of a commit whose files are searched instead of the working tree, without `vectors`. `beside` is a
-    folder of which up to `limit` further hits follow the others. Facts that no longer hold are left out, unless nothing
+    folder of which up to `limit` further hits follow the others. Facts no longer in force are left out, unless nothing
     else is found, or `ended`, `history` or `at` is given. A `hurried` search may miss uncommitted edits by hand, and
     names no authors. Raises FilterError if a date in the query is invalid.
     """
@@ -125,14 +125,14 @@ def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
 
 
 def with_authors(people: People, hits: Iterable[Hit]) -> list[Hit]:
-    """Return hits with their authors; each takes a millisecond in a store of 100,000 exchanges."""
+    """Return hits with their authors; a hit takes a millisecond in a store of 100,000 exchanges."""
     return [hit._replace(author=people.whose(hit.entry, hit.path)) for hit in hits]
 
 
 def _search(
     store: Store, query: Query, filters: Filters, scope: Scope, similar: Embedding | None
 ) -> tuple[list[Ranked], Sequence[Pool], SearchAnswer]:
-    """Return the best units of a query, the pools that they are of, and the answer made of them."""
+    """Return the best units for a query, their pools, and the answer made of them."""
     asked = Asked(store, query, filters, scope, _pools(store, query, filters, scope))
     asked.similar = similar
     top: list[Ranked] = []
@@ -179,7 +179,7 @@ def _pools(store: Store, query: Query, filters: Filters, scope: Scope) -> list[P
 
 
 def _of_transcripts(asked: Asked) -> list[Ranked]:
-    """Return the lines of raw transcripts that match: they follow the other hits, and take no place from them."""
+    """Return matching lines of raw transcripts, which follow the other hits in addition to the limit."""
     literals = literals_of(asked.query.terms)
     if not literals:
         return []
@@ -190,7 +190,7 @@ def _of_transcripts(asked: Asked) -> list[Ranked]:
 
 
 def _begin_vectors(store: Store, query: Query) -> Embedding | None:
-    """Start to embed a query; None where words alone are wanted."""
+    """Start to embed a query; None for a search by words alone."""
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.words and search.vector_percent):
         return None
@@ -204,7 +204,7 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
 
 
 def _holds(query: Query, filters: Filters) -> Callable[[Units], bool]:
-    """Return whether a file has a unit that matches and passes the filters of a query."""
+    """Return a test of whether a file has a unit that matches the query and passes its filters."""
     needles = needles_of(query.terms)
 
     def holds(units: Units) -> bool:

@@ -1,7 +1,7 @@
 """The documents of a store, their layers of memory, and one pass over them for all terms of a query.
 
-A scanner returns, for the given files only, the lines that hold a literal, without regard to case, in order: by
-ripgrep's bindings, by `rg`, or by Python.
+A scanner returns the lines of the given files that contain a literal, ignoring case, in order. There are scanners on
+ripgrep's bindings, on `rg`, and in Python.
 
 The bindings (0.1.0) stop reading a file at a line that is not UTF-8, skip files that any ignore file names, return
 `path:line:text` as one string, mangle names that are not UTF-8, return lines in random order, take patterns as regular
@@ -39,7 +39,7 @@ _DEEPEST = 100  # nested folders
 
 
 class FileVersion(Value):
-    """A file: its path in the store, and the size and times that tell its versions apart."""
+    """A version of a file: its path in the store, its size and times."""
 
     path: str
     size: int
@@ -55,14 +55,14 @@ def layer_of(path: str) -> str:
 
 
 def is_searched(path: str) -> bool:
-    """Return whether a path is a document's: not a hidden file, the text on the format, or digests of lines of code."""
+    """Return whether a path is a document's, not a hidden file, the format description, or digests of code lines."""
     if not path.endswith(SUFFIXES) or path in _NO_DOCUMENTS or path.startswith(f"{_DIGESTS}/"):
         return False
     return all(part[:1] not in {"", "."} for part in path.split("/"))
 
 
 def is_summary(path: str) -> bool:
-    """Return whether a file is the summary of an archive, which has its text in the header."""
+    """Return whether a file is an archive's summary, whose text is in the header."""
     return path.startswith(_SUMMARY_FOLDER)
 
 
@@ -123,7 +123,7 @@ def list_files(root: str) -> list[FileVersion]:
     return sorted(files, key=lambda file: file.path)
 
 
-# Characters of a line that are kept: the rest of a line of megabytes is ranked with its unit.
+# Characters of a line that are kept; the rest of a very long line is ranked with its unit.
 LONGEST_LINE = 20_000
 
 
@@ -138,13 +138,13 @@ Lines = dict[str, str]  # by path the matching lines of a file, each as `NUMBER:
 
 
 def lines_in(block: str) -> list[Line]:
-    """Return the lines of a file as a scanner told them."""
+    """Parse the lines of a file from a scanner's block."""
     pairs = (line.partition(":") for line in block.split("\n") if line)
     return [Line._make((int(number), text[:LONGEST_LINE].rstrip("\r"))) for number, _, text in pairs]  # of thousands
 
 
 def block_of(lines: Iterable[Line]) -> str:
-    """Return lines as a scanner tells them."""
+    """Return lines as a scanner's block."""
     return "\n".join([f"{line.number}:{line.text}" for line in lines])
 
 
@@ -160,7 +160,7 @@ class PythonScanner:
 
 
 def matching_lines(text: str, literals: Sequence[str]) -> list[Line]:
-    """Return the lines of a text that have one of the literals."""
+    """Return the lines of a text that contain one of the literals."""
     low = fold(text)
     starts: set[int] = set()
     for literal in literals:
@@ -196,7 +196,7 @@ def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
 
 _SECONDS = 60
 _OPTIONS = ("--no-config", "--no-ignore", "--ignore-case", "--heading", "--line-number", "--with-filename", "--null")
-# One file in lower case: reading it takes an eighth less CPU than the page faults of a map.
+# For one lower-case file; reading it takes an eighth less CPU than mapping it.
 _OPTIONS_OF_FILE = ("--no-config", "--no-mmap", "--byte-offset", "--no-line-number")
 _TEXT = ("--text", "--encoding=none", "--fixed-strings", "--color=never", "--no-messages")
 
@@ -223,7 +223,7 @@ class RgScanner:
         return None if output is None else {os.fsdecode(path): block for path, block in parse_blocks(output)}
 
     def scan_file(self, path: str, literals: Sequence[str]) -> list[tuple[int, str]]:
-        """Return offset and text of the lines of a file in lower case that have one of the literals."""
+        """Return offset and text of the lines of a lower-case file that contain one of the literals."""
         output = self._run(_OPTIONS_OF_FILE, literals, [path]) or b""
         pairs = (line.partition(b":") for line in output.split(b"\n")[:-1])
         return [(int(offset), text[: 4 * LONGEST_LINE].decode("utf-8", "replace")) for offset, _, text in pairs]
@@ -243,7 +243,7 @@ class RgScanner:
 def parse_blocks(output: bytes) -> Iterator[tuple[bytes, str]]:
     """Yield paths and lines from the output of `rg --heading --null`: path, NUL, lines, an empty line.
 
-    A path may hold newlines, and a line a NUL, so a path ends at its first NUL, and lines at the next empty one.
+    Paths may contain newlines, lines a NUL; so a path ends at its first NUL, and its lines at the next empty line.
     """
     place = 0
     while (end := output.find(b"\0", place)) >= 0:
@@ -254,9 +254,9 @@ def parse_blocks(output: bytes) -> Iterator[tuple[bytes, str]]:
 
 
 _STATE = "search.json"
-_PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
+_PAST_STATE = os.path.join("days", "search.json")  # state of the days kept from history
 _META = r"[\\.+*?()|\[\]{}^$#&\-~]"
-_MANGLED = "[\ud800-\udfff\ufffd]"  # in names
+_MANGLED = "[\ud800-\udfff\ufffd]"  # characters in the names that the bindings mangle
 _CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
 
 
@@ -273,7 +273,7 @@ def find_bindings() -> Callable[..., list[str]] | None:
 
 
 class BindingsScanner:
-    """Searches with `ripgrep-python`; the folder `private` keeps the list of files that are no text for it."""
+    """Searches with `ripgrep-python`; the folder `private` keeps a list of the files that it cannot read."""
 
     def __init__(self, search: Callable[..., list[str]], private: str) -> None:
         self._search = search
@@ -295,17 +295,17 @@ class BindingsScanner:
         )
 
     def _lines(self, root: str, paths: Iterable[str], pattern: str, **options: object) -> Iterator[str]:
-        """Yield what the bindings say of the folders and files of these paths, each from its path on."""
+        """Yield the bindings' output for the folders and files of these paths, with paths relative to the store."""
         for place in itertools.chain(*by_folder(paths)):
             with contextlib.suppress(ValueError, OSError):  # deleted meanwhile
                 said = self._search(pattern, path=os.path.join(root, place), **options)
                 yield from (path[len(root) + 1 :] for path in said)
 
     def _missed(self, root: str, paths: Sequence[str]) -> set[str]:
-        """Return the files that the bindings miss: those that ignore files match, odd names, and what is no UTF-8.
+        """Return the files that the bindings miss: those that ignore files match, with odd names, or not in UTF-8.
 
-        Each version of a file is read once for that. A file that changed since has a later change time, so one number
-        tells which files to read. The state is a cache.
+        Each version of a file is read once to check this. A changed file has a later change time, so one number, the
+        latest time checked, shows which files to read. The state is a cache.
         """
         files = [file for path in paths if (file := stat_file(root, path)) is not None]
         state = os.path.join(self._private, _PAST_STATE if root == self._private else _STATE)
@@ -323,7 +323,7 @@ class BindingsScanner:
 
 
 def _read_odd(path: str) -> tuple[set[str], int]:
-    """Return the files that were found to be no text, and up to which change time files were read; -1: none."""
+    """Return the files found not to be UTF-8, and the latest change time of files checked, -1 for none."""
     try:
         value = read_json(path)
         return set(map(str, value["odd"])), int(value["until"])

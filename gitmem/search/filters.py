@@ -1,8 +1,7 @@
-"""Narrow the hits: to those that pass the filters, each memory once, the newest memory of a subject first.
+"""Narrow the hits to those that pass the filters, each memory once, the newest memory of a subject first.
 
 Filters are phrases and words that a hit must or must not have, path, type, tag, session, author and dates. A memory is
-shown at its best view. Memories of different sessions are on one subject if they share much beside the words of the
-query.
+shown by its best view. Memories of different sessions are on one subject if they share many words besides the query's.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Filters(Value):
 
     @property
     def by_unit(self) -> bool:
-        """Whether a filter needs more than the path."""
+        """Whether a filter needs a unit, not just the path."""
         return bool(self.types or self.tags or self.sessions or self.since or self.until or self.authors)
 
 
@@ -97,7 +96,7 @@ def read_filters(store: Store, query: Query) -> Filters:
 
 
 def check_types(text: str) -> None:
-    """Refuse a query that found nothing if gitmem writes no such type; logs of older tools have types of their own.
+    """Refuse a query without hits for a type that gitmem never writes; logs of older tools have their own types.
 
     Raises FilterError; the remedy names the most similar type.
     """
@@ -114,7 +113,7 @@ def check_types(text: str) -> None:
 
 
 def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
-    """Return whether a memory is of one of these authors: a part of their name or address, or "me"."""
+    """Return whether a memory is by one of these authors, given as a part of a name or address, or "me"."""
     if (origin := people.origin(identifier)) is None:
         return False
     name = f"{origin.author} {origin.email}".casefold()
@@ -122,7 +121,7 @@ def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
 
 
 def allowed_text(query: Query, units: Units, unit: Unit) -> bool:
-    """Return whether a unit has all phrases of a query, and none of the excluded ones."""
+    """Return whether a unit contains all phrases of a query, and no excluded one."""
     text = " ".join(units.low[unit.start : unit.end].split())
     return all(phrase in text for phrase in query.phrases) and not any(map(text.__contains__, query.without_phrases))
 
@@ -133,7 +132,7 @@ def excluded(query: Query, units: Units) -> set[int]:
 
 
 def literals_for(filters: Filters) -> list[str]:
-    """Return the texts to scan for where a query has filters and no words."""
+    """Return the texts to scan for if a query has filters but no words."""
     if filters.tags:
         return [f"#{tag}" for tag in filters.tags]
     if filters.types:
@@ -191,7 +190,7 @@ def _moment(store: Store, query: Query, name: str) -> str:
 
 
 def best_views(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return each memory once, by its fullest view (of equals that of the first layer), at the place of its first."""
+    """Return each memory once, by its fullest view (of equals the first layer's), at the rank of its first view."""
     views: dict[str, Ranked] = {}
     order: list[str | Ranked] = []
     for item in ranked:
@@ -211,7 +210,7 @@ def best_views(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Drop concepts and episodes that link to an exchange among the hits: the exchange names them."""
+    """Drop concepts and episodes that link to an exchange among the hits, as the exchange names them."""
     places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
     by_place = dict(enumerate(ranked))
     for place, item in enumerate(ranked):
@@ -224,10 +223,10 @@ def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _reads_better(item: Ranked, better: Ranked) -> bool:
-    """Return whether a view tells clearly more than another, or as much in an earlier layer or in a present file.
+    """Return whether a view has clearly more text than another, or as much in an earlier layer or a present file.
 
-    Between a log and memory.md, which may shorten an entry, any longer view wins. Of the sections of an episode or a
-    concept the best ranked stays: a longer one says something else.
+    Between a log and memory.md, which may shorten an entry, any longer view wins. Of an episode's or concept's sections
+    the best ranked stays, as a longer one says something else.
     """
     if item.units is better.units and item.units.is_links:
         return False
@@ -241,18 +240,18 @@ def _place(item: Ranked) -> tuple[int, bool]:
 
 
 MOST = 30  # hits that are compared
-_SHARED = 0.4, 0.15  # of the words of two hits, the shorter and the longer; words of the query do not count
+_SHARED = 0.4, 0.15  # shares of the words of the shorter and longer hit in common, without the query's words
 _LEAST_SHARED = 6  # words
-_ABOUT_AS_GOOD = 0.5  # of an older hit's score, which a newer one needs to take its place
+_ABOUT_AS_GOOD = 0.5  # share of an older hit's score that a newer one needs to precede it
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
-_VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges
-_SYLLABLES = 2  # of a Korean word, which end before its particles
+_VIEWS = ("concepts/", "episodes/", "patterns/")  # folders with views of exchanges
+_SYLLABLES = 2  # first syllables of a Korean word that are compared, without particles
 _HANGUL = "가"
 
 
 class _Compared(Value):
-    """A hit's words, its date, session and handle, and whether it holds."""
+    """A hit's words, date, session and handle, and whether it is in force."""
 
     words: frozenset[str]
     date: str
@@ -264,24 +263,24 @@ class _Compared(Value):
 def newest_of_subject_first(
     hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int, asks: Callable[[Ranked], bool]
 ) -> list[Ranked]:
-    """Return the hits, the best first, but move the newest of a subject before older ones among the first `most`.
+    """Return the hits, moving the newest of a subject before older ones among the first `most`.
 
-    `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`; what a user
-    stated is not before a question (`asks`).
+    `asked` are the beginnings of the query's words. An older hit gets the handle of the newer in `before`, except a
+    statement followed by a mere question (`asks`).
     """
     first = list(hits[:most])
-    told = {at: compared for at, hit in enumerate(first) if (compared := _compared(hit, asked, marks))}
-    order, left = list(range(len(first))), list(told)
+    compared_hits = {at: compared for at, hit in enumerate(first) if (compared := _compared(hit, asked, marks))}
+    order, left = list(range(len(first))), list(compared_hits)
     before: dict[int, str] = {}
     while left:
         best, *rest = left
-        group = [best, *(at for at in rest if _on_one_subject(told[best], told[at]))]
+        group = [best, *(at for at in rest if _on_one_subject(compared_hits[best], compared_hits[at]))]
         left = [at for at in rest if at not in group]
-        good = [at for at in group if told[at].holds and first[at].score >= first[best].score * _ABOUT_AS_GOOD]
-        newest = max(good, key=lambda at: (told[at].date, -at), default=best)
-        older = [at for at in group if good and told[at].date < told[newest].date]
+        good = [at for at in group if compared_hits[at].holds and first[at].score >= first[best].score * _ABOUT_AS_GOOD]
+        newest = max(good, key=lambda at: (compared_hits[at].date, -at), default=best)
+        older = [at for at in group if good and compared_hits[at].date < compared_hits[newest].date]
         is_question = bool(older) and asks(first[newest])
-        before |= {at: told[newest].handle for at in older if not is_question or asks(first[at])}
+        before |= {at: compared_hits[newest].handle for at in older if not is_question or asks(first[at])}
         order.insert(order.index(best), order.pop(order.index(newest)))
     scores = sorted((hit.score for hit in first), reverse=True)
     moved = zip(order, scores, strict=True)
@@ -289,9 +288,9 @@ def newest_of_subject_first(
 
 
 def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared | None:
-    """Return the text of a hit without the words that are `asked` for; of a long one its best part and the request.
+    """Return a hit for comparison, without the words that are `asked` for; of a long one the request and the best part.
 
-    None for what has no date or no handle, and for views of exchanges, which have a date of their own.
+    None for a hit without date or handle, and for views of exchanges, which have their own dates.
     """
     units, unit = hit.units, hit.units.unit(hit.index)
     facts, lead = facts_of(units, unit), units.parts(hit.index).lead
@@ -302,8 +301,8 @@ def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared | 
     text = units.text[unit.start : unit.end]
     if hit.part[0] > lead:
         text = f"{units.text[unit.start : lead]}\n{units.text[slice(*hit.part)]}"
-    said = {word for word in _WORD.findall(fold(bare_text(text))) if not word.startswith(asked)}
-    words = frozenset(word[:_SYLLABLES] if word[0] >= _HANGUL else word for word in said - stop_words() - _LABELS)
+    contained = {word for word in _WORD.findall(fold(bare_text(text))) if not word.startswith(asked)}
+    words = frozenset(word[:_SYLLABLES] if word[0] >= _HANGUL else word for word in contained - stop_words() - _LABELS)
     session = short_session(facts.session or (fact.session if fact else ""))
     return _Compared(words, facts.date, session, handle, not marks.has_ended(handle))
 

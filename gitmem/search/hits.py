@@ -1,4 +1,4 @@
-"""A hit: a unit with its date, session, entry id, label and tags, its snippet and its passage."""
+"""A hit: a unit with its date, session, entry id, label, tags, snippet and passage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GAPS = r"\n{3,}"
 
 
 def bare_text(text: str) -> str:
-    """Return a text of entries without frames, ids and repetitions."""
+    """Return a text without the frames and ids of entries and without repetitions."""
 
     def label(match: re.Match[str]) -> str:
         return "" if match["label"] in _SILENT else f"{match['label']}: "
@@ -49,8 +49,8 @@ def fields_in(text: str) -> Fields:
 def named(store: Store, text: str, path: str = "", commit: str | None = None) -> str:
     """Return a document of the store, or lines of one, with marks and names.
 
-    Other authors are named: of the document at `path` at the end of its first line, of entries before their ids. What a
-    `commit` held has no marks (`gitmem.history.marks.marked`).
+    Other authors are named: the author of the document at `path` at the end of its first line, those of entries before
+    their ids. Text of a `commit` has no marks (`gitmem.history.marks.marked`).
     """
     text = text if commit else marked(store, text, path)
     people = People(store)
@@ -61,7 +61,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     first = _end_of_line(text, header.end() if header else 0)
     entries = find_entries(text)
     if entries and entries[0].start <= first:
-        whole = ""  # lines from an entry on; a name behind its id would end the entry
+        whole = ""  # the text begins with an entry: a name after its id would end the entry
     names = {first: whole} if whole else {}
     for entry in entries:
         name = people.whose(entry.entry.id)
@@ -81,7 +81,7 @@ def _end_of_line(text: str, start: int) -> int:
     return end - text.startswith("\r", max(end - 1, start))
 
 
-BEFORE = "before"  # the status of a memory that tells what was before a newer one
+BEFORE = "before"  # the status of a memory older than another on its subject
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
@@ -97,14 +97,13 @@ class Hit(Value):
     """A unit that matches a query.
 
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
-    `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
-    text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
-    shares little with the query; `coverage` says how much (`gitmem.search.rank`). `status` is that of a fact
-    that is not in force or is disputed, `BEFORE`, or says how an exchange was refuted.
-    `sources` are the entries that a summary was made of.
-    `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
-    user's own store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
-    of other views of the same memory that match. `reply` is the next request where it may refute an exchange. Texts are
+    `session`, `entry` (an id), `label` and `field` (of a summary's header) may be "". `commit` contains the text
+    if no file does any more. `passage` is the text, or the request and best part of a long one. A `weak` hit shares
+    little with the query; `coverage` is how much (`gitmem.search.rank`). `status` is that of a fact not in force or
+    disputed, `BEFORE`, or the refutation of an exchange. `sources` are the entries that a summary was made of.
+    `others` are the ids of its successor, of contradicting facts, or of newer memories. `own`: it is from the user
+    store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
+    of other views of the same memory that match. `reply` is the next request if it may refute an exchange. Texts are
     as the files have them; `shown` adds what `marks` know.
     """
 
@@ -148,7 +147,7 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of the user's own hit, and of one that is not in force, is in dispute or outdated; else ""."""
+        """The note on a hit that is the user's own, not in force, disputed or outdated; else ""."""
         links = " and ".join(f"^{name}" for name in self.others)
         if self.is_beside:
             return self.part
@@ -160,20 +159,20 @@ class Hit(Value):
 
     @property
     def part(self) -> str:
-        """The parts of the project it is of, in words; "" for all of it."""
+        """The parts of the project it belongs to, in words; "" for all of it."""
         fact = self.marks.facts.get(self.entry) if self.marks else None
         scopes = fact.scope if fact else scopes_in(self.tags)
         return f"of {' and '.join(scopes)}" if scopes else ""
 
     @property
     def found(self) -> str:
-        """Which model found a fact that nobody saved or confirmed; "" for any other memory."""
+        """The model that found a fact which nobody saved or confirmed; "" for any other memory."""
         fact = self.marks.facts.get(self.entry) if self.marks else None
         return f"found by a model ({fact.found_by})" if fact and fact.found_by else ""
 
     @property
     def is_beside(self) -> bool:
-        """Whether it is of another part of the project than the one that the command works in."""
+        """Whether it belongs to another part of the project than the one that the command works in."""
         return self.status == Standing.BESIDE
 
     def is_of(self, session: str) -> bool:
@@ -184,12 +183,12 @@ class Hit(Value):
         )
 
     def shown(self, text: str) -> str:
-        """Return a part of the hit's text as it is shown: with marks on what is not in force as it says."""
+        """Return a part of the hit's text as shown, with marks on statements that are not in force."""
         return with_marks(text, self.marks, self.entry, self.sources) if self.marks else text
 
     @property
     def shown_snippet(self) -> str:
-        """The snippet as it is shown, in which the text gives way to the marks."""
+        """The snippet as shown: marks stay, and the text is cut for them."""
         if self.marks is None:
             return self.snippet
         return _fitted(marked_parts(self.snippet, self.marks, self.entry, self.sources))
@@ -201,8 +200,8 @@ _LEAST = LENGTH // 3  # characters of a text that are left before its mark
 def _fitted(parts: list[str]) -> str:
     """Join a text and its marks, in turn, to `LENGTH` characters at most.
 
-    The text behind the last mark is cut first. Then later marks go together with their texts, so that no text loses its
-    mark; then the middle of the text before the first mark, and last the end of a long mark.
+    Cut first the text after the last mark, then later marks with their texts (so that no text loses its mark), then the
+    middle of the text before the first mark, and last the end of a long mark.
     """
     before, *marks, behind = parts if len(parts) > 1 else (*parts, "")
     over = len("".join(parts)) - LENGTH
@@ -267,7 +266,7 @@ def day_of(text: str) -> str:
 
 
 def make_hit(item: Ranked, *, hurried: bool = False) -> Hit:
-    """Return a ranked unit as a hit; a `hurried` one has no snippet, which no prompt is shown."""
+    """Return a ranked unit as a hit; a `hurried` one has no snippet, as prompts do not need it."""
     units = item.units
     unit = units.unit(item.index)
     text = units.text_of(unit)

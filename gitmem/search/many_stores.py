@@ -28,10 +28,10 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 ALL = "all"  # all stores that were made, cloned or accepted here
-_DEEPEST = 4  # folders between the one that is named and a store
+_DEEPEST = 4  # folder levels between the named folder and a store
 _MOST_STORES = 20_000
 _SAMPLED = 24
-# The beginning of one line of each file counts for a common word.
+# For a common word, the beginning of one line of each file suffices.
 _ONE_LINE = ("--max-count=1", "--max-columns=500", "--max-columns-preview")
 
 
@@ -99,7 +99,7 @@ def search_stores(
     for root in asked:
         try:
             store = Store(root, context)
-            store.acceptance.check()  # who asks may be an agent
+            store.acceptance.check()  # the caller may be an agent
             found = answer(store, text, limit=limit, ended=ended, vectors=False).hits
         except GitmemError:  # of another format, another user's, or not accepted
             unreadable.append(root)
@@ -135,7 +135,7 @@ def _first(roots: Sequence[str], context: Context) -> Store:
 
 
 def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:
-    """Return the lines that have texts of the query, by file: of the rarest, until there are enough."""
+    """Return matching lines by file, scanning for the rarest words first until there are enough."""
     sample = roots[:: max(len(roots) // _SAMPLED, 1)]
     every = [(root, path) for root in sample for path in list_paths(root)]
     read = (read_file(*place) for place in every[:: max(len(every) // _SAMPLED, 1)])

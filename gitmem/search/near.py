@@ -1,4 +1,4 @@
-"""How near the chunks of a store are to a query, by vectors, and the ranking by words fused with it.
+"""Compute how near the chunks of a store are to a query, by vectors, and fuse this with the ranking by words.
 
 The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors.
 """
@@ -25,8 +25,8 @@ from gitmem.search.units import Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, safe_text
 from gitmem.store.store import Store
 
-# Of a unit that no word matches and that is not the nearest of all: above the nearest hits of questions about other
-# stores (docs/search.md, "Weak hits").
+# Least nearness of a unit without a matching word that is not the nearest of all: above that of hits for questions
+# about other stores (docs/search.md, "Weak hits").
 LEAST_NEAR = 0.45
 CONSIDERED = 300  # best units by words whose nearness counts
 CANDIDATES = 100  # nearest chunks
@@ -37,7 +37,7 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
 
         score = (1 - part) * score by words  +  part * nearness
 
-    A unit without a vector gets the mean nearness of the others that words match.
+    A unit without a vector gets the mean nearness of the other units with matching words.
     """
     part = store.config.search.vector_percent / 100
     nearest = near.nearest(CANDIDATES)
@@ -53,9 +53,9 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     fused = []
     for item, value in zip(ranked, values, strict=True):
         score = (1 - part) * item.score + part * (mean if value is None else value)
-        # UNKNOWN where no vector, or no calibration, tells near from far.
-        told = UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
-        fused.append(item._replace(score=score, near=told))
+        # UNKNOWN if there is no vector, or no calibration to distinguish near from far.
+        nearness = UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
+        fused.append(item._replace(score=score, near=nearness))
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
     for place, (file, index) in enumerate(nearest):
@@ -78,7 +78,7 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
 def _nearness(near: Nearness, units: Units, index: int) -> float | None:
     """Return how near a unit is, or None if unknown.
 
-    Neighbours count for entries, as in the ranking; for sections they made the measured results worse.
+    Neighbours count for entries, as in the ranking; for sections they worsened the results.
     """
     own = near.of(units.path, index) if index < len(units) else None
     if own is None or units.kind(index) != ENTRY:
@@ -95,7 +95,7 @@ MISSING = "The vectors are being made in the background; 'gitmem reindex' shows 
 _LONGEST = 2_000  # characters of a query that are embedded
 _ENOUGH = 200  # vectors for the median cosine to be that of unrelated texts
 _SAMPLE = 400  # cosines for the median
-_REACH = 0.8  # of the way from the cosine of unrelated texts to 1: where two texts are about the same
+_REACH = 0.8  # of the way from the cosine of unrelated texts to 1, the cosine of texts about the same subject
 _LEAST_SPAN = 0.05
 
 
@@ -113,7 +113,7 @@ class Nearness:
         self._files = files
         self._best: dict[str, dict[int, float]] = {}
         self.calibrated = calibration is not None or len(cosines) >= _ENOUGH
-        # The cosines of unrelated texts and of texts about the same. Most texts of a store are unrelated to a
+        # The cosines of unrelated texts and of texts on one subject. Most texts of a store are unrelated to a
         # query, so the first is the median. A small store may have one subject: there the calibration counts.
         if calibration and len(cosines) < _ENOUGH:
             self._low, self._high = calibration
@@ -165,7 +165,7 @@ class Embedding:
         self._thread.start()
 
     def wait(self) -> Nearness | None:
-        """Wait for the vector of the query until the provider's second is over; return None without it."""
+        """Wait for the query's vector until the provider's second is over; None without it."""
         if self._near is None and not self.problem:
             self._thread.join(max(self._deadline - time.monotonic(), 0.0))
             if self._vector is not None:
@@ -187,7 +187,7 @@ class Embedding:
         number, dimensions = cache.size()
         if not number:
             self.problem = MISSING
-            # The first search with this model starts it; later each commit does.
+            # The first search with a model starts to fill its cache; later each commit does.
             if is_news(self._store.private, "start", cache.stem):
                 self._store.start("reindex", "--background")
             return None

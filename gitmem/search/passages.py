@@ -28,7 +28,7 @@ _REMEDY = "Name a file or an ^id as 'gitmem search' prints it."
 
 
 class Passage(Value):
-    """Lines of a file from 1, both ends included; `commit` holds a file that is gone, as `gone` says."""
+    """Lines of a file from 1, both ends included; `commit` contains a file that was removed, which `gone` explains."""
 
     path: str
     start: int
@@ -44,12 +44,12 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    They have the names of others, and marks on what does not hold (`named`). `commit` is the id of a commit to read
-    instead of the working tree, without marks. A removed file is read as it last was, so that links to it still work.
+    They have other authors' names, and marks on ended facts (`named`). `commit` is a commit to read instead of the
+    working tree, without marks. A removed file is read in its last version, so that links to it still work.
 
     Raises:
         NotFoundError: there is no such file or line.
-        RefusedError: the path leads out of the store or through a link, or is not that of a document.
+        RefusedError: the path leads out of the store or through a link, or is not a document's.
     """
     path = path.removeprefix("./")
     data = _read(store, path, commit)
@@ -80,14 +80,14 @@ def read_passage(
 
 
 def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
-    """Return the file of a session, and since when it is cleared; "" for either if that is not so."""
+    """Return the file of a session and, if it was cleared, since when; "" for either if not."""
     path = session.file or cleared_file(store, session)
     passage = read_passage(store, path) if path else None
     return (passage.text, passage.gone) if passage else ("", "")
 
 
 class LoggedRequest(Value):
-    """A request of a session in the log of a day, and how its answer begins."""
+    """A request of a session in a daily log, and the beginning of its answer."""
 
     id: str
     day: str
@@ -97,15 +97,15 @@ class LoggedRequest(Value):
 
 
 def logged_requests(store: Store, session: SessionSummary, text: str) -> list[LoggedRequest]:
-    """Return the requests of a session in the days' logs that its file's text has not, in order."""
-    told = {tail_of(place.entry.id) for place in find_entries(text)}
+    """Return a session's requests in the daily logs that its file's text lacks, in order."""
+    filed = {tail_of(place.entry.id) for place in find_entries(text)}
     tags, requests = set(session_tag(session.id)), list[LoggedRequest]()
-    for days in range((session.last.date() - session.first.date()).days + 3):  # in the time zone of some machine
+    for days in range((session.last.date() - session.first.date()).days + 3):  # days differ by time zone
         day = f"{session.first.date() + timedelta(days=days - 1):%Y-%m-%d}"
         for entry in (
             place.entry for place in find_entries((store.read(daily_path(day)) or b"").decode("utf-8", "replace"))
         ):
-            if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in told:
+            if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in filed:
                 fields = split_fields(entry.text)
                 asked = one_line(fields.request or "\n".join(fields.words), _REQUEST)
                 answer = one_line(beginning(fields.answer, _ANSWER), _ANSWER)
@@ -114,7 +114,7 @@ def logged_requests(store: Store, session: SessionSummary, text: str) -> list[Lo
 
 
 def before_removal(store: Store, path: str) -> tuple[str, str] | None:
-    """Return the last commit with a file that is gone, and since when and why it is; None if it never existed."""
+    """Return the last commit with a removed file, and when and why it was removed; None if it never existed."""
     record = removal(store, path)
     if record is None or not record.parents:
         return None

@@ -83,8 +83,8 @@ MAX_TERMS = 48
 PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
-PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
-KINDRED = 0.3  # of a word that stands for another
+PART = 0.5  # weight of a part of an identifier, which is also searched for as a whole
+KINDRED = 0.3  # weight of a synonym
 _SHORTEST_COMPOUND, _LONGEST_COMPOUND = 3, 12  # syllables of words that Korean users write together or apart
 FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
@@ -96,10 +96,10 @@ _HUMP = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 
 
 class Needle(Value):
-    """A text in lower case, where it matches, and the weight of a match.
+    """A lower-case text, where in a word it matches, and the weight of a match.
 
-    A needle with a `key`, a stem, is the beginning of an English word: other forms of the word count in full, other
-    words with that beginning count less.
+    A needle with a `key`, a stem, is the beginning of an English word: other forms of that word count in full, other
+    words with this beginning count less.
     """
 
     text: str
@@ -111,7 +111,7 @@ class Needle(Value):
 class Term(Value):
     """The forms of a word or part of a word, and its weight. Terms of one word share its `group`.
 
-    A term that `is_expansion` is a synonym of a word of the query.
+    If `is_expansion`, it is a synonym of a word of the query.
     """
 
     needles: tuple[Needle, ...]
@@ -131,7 +131,7 @@ class Query(Value):
     words: str = ""
 
     def decomposed(self) -> Query | None:
-        """Return the query with decomposed characters (NFD), as some systems write them; None if that is the same."""
+        """Return the query in decomposed characters (NFD), as some systems write; None if unchanged."""
 
         def decompose(text: str) -> str:
             return unicodedata.normalize("NFD", text)
@@ -145,9 +145,9 @@ class Query(Value):
         return None if same else self._replace(terms=terms, phrases=phrases)
 
     def parted(self, matched: Collection[int]) -> Query | None:
-        """Return the query with Hangul words that did not match as several, too: "커밋메시지" as "커밋 메시지".
+        """Return the query with unmatched Hangul words also split: "커밋메시지" as "커밋 메시지".
 
-        `matched` are the numbers of the terms that did; None if all other words are short or of another script.
+        `matched` are the numbers of matched terms; None if all other words are short or of another script.
         """
         terms = tuple(
             term
@@ -163,7 +163,7 @@ class Query(Value):
 
 
 def _parted(needle: Needle) -> Iterator[Needle]:
-    """Yield a Hangul needle as two words, or as more of two syllables at least, which may be written together."""
+    """Yield a Hangul needle split into two words, or into more of at least two syllables each."""
     text = needle.text
     if _SHORTEST_COMPOUND <= len(text) <= _LONGEST_COMPOUND and all(_script(character) == HANGUL for character in text):
         two = {f"{text[:at]} {text[at:]}" for at in range(1, len(text))}
@@ -171,7 +171,7 @@ def _parted(needle: Needle) -> Iterator[Needle]:
 
 
 def _in_words(text: str) -> Iterator[str]:
-    """Yield a text in words of two characters at least, and as a whole."""
+    """Yield the splits of a text into words of at least two characters, and the whole text."""
     yield text
     for at in range(2, len(text) - 1):
         yield from (f"{text[:at]} {rest}" for rest in _in_words(text[at:]))
@@ -186,7 +186,7 @@ def fold(text: str) -> str:
 
 
 def check_query(text: str) -> None:
-    """Refuse a query without anything in it, which a user or an agent asks."""
+    """Refuse an empty query of a user or an agent."""
     if not text.strip():
         raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
 
@@ -237,7 +237,7 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
 
 
 def _synonym_terms(words: list[str], by_needles: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
-    """Yield a term for each word that may stand for one of the query's and is not in it."""
+    """Yield a term for each synonym of the query's words that is not in the query."""
     seen = set(by_needles)
     for group, word in enumerate(words[:MAX_TERMS]):
         for run in runs(word):

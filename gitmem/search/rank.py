@@ -3,9 +3,9 @@
     score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
 
 An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms; the share
-is smaller for entries of several lines. A hit is weak if it covers little of the query: coverage is the share of the
-query's words in it, each weighed by its inverse document frequency. With vectors, a memory far from the query is weak
-although it has its words, and one near to it is good without them.
+is smaller for entries of several lines. A hit is weak if its coverage is low: the share of the query's words
+in it, weighed by inverse document frequency. With vectors, a memory far from the query is weak although it has its
+words, and one near to it is good without them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gitmem.values import Value
 
 K1 = 0.9
 B = 0.35
-# The weight of a word that only shares a prefix with an English one: `education` for `educated`.
+# The weight of a word that only shares a prefix with an English query word: `education` for `educated`.
 PARTIAL = 0.5
 _SHORTEST_PARTIAL = 4
 _HEX = re.compile(r"[0-9a-f]{7,}(?!\w)")
 WINDOW = (0.5, 0.25)  # weights of the terms in the next neighbours, and in those after them
 WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
 FIRST = 0.25  # bonus for a term in the first of several lines: a title, a signature, a request
-PAIR = 0.5  # bonus for two words that follow one another as in the query, of the weight of the lighter one
-_APART = 24  # characters between their beginnings
-_BETWEEN = 2  # words from one to the other in the query: one may stand between them
-SAID = 0.5  # factor for what an agent said between its tool calls
+PAIR = 0.5  # bonus for two words in the query's order, as a share of the lighter one's weight
+_APART = 24  # characters between the beginnings of such words, at most
+_BETWEEN = 2  # words from one to the other in the query: one may be between them
+SAID = 0.5  # factor for an agent's texts between its tool calls
 MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
 
@@ -52,10 +52,10 @@ UNKNOWN = -1.0  # nearness of a unit without a vector
 
 
 class Ranked(Value):
-    """A unit with its score, the terms in it, their weights, and the part of it that has the score.
+    """A unit with its score, its terms, their weights, and the part of the unit that has this score.
 
-    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors,
-    or UNKNOWN; `before` the handle of a newer memory of the same subject; `among` how many units were ranked, about.
+    `also` are other views found of the same memory, with their indexes; `near` is its nearness by vectors, or UNKNOWN;
+    `before` the handle of a newer memory on the same subject; `among` the estimated number of units ranked.
     """
 
     score: float
@@ -76,7 +76,7 @@ def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
 
 
 def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: bool = False) -> dict[int, Found]:
-    """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
+    """Return the terms in each unit of a file, by the unit's index; see `needles_of`. Ids contain no words.
 
     With `loosely` terms count inside words, too.
     """
@@ -86,7 +86,7 @@ def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: 
 def find_in_files(
     files: Sequence[Units], needles: Sequence[tuple[int, Needle]], *, loosely: bool = False
 ) -> list[dict[int, Found]]:
-    """Return the terms in each file as `find_terms` does, in half the time for files of 20 KB."""
+    """Return the terms in each file like `find_terms`, in half the time for files of 20 KB."""
     low = "\0".join([units.low for units in files])
     starts = [*accumulate((len(units.low) + 1 for units in files), initial=0)]
     by_unit: list[dict[int, Found]] = [{} for _ in files]
@@ -104,7 +104,7 @@ def find_in_files(
 
 
 def _add(by_unit: dict[int, Found], number: int, units: Units, places: Iterable[tuple[int, float]]) -> None:
-    """Add the places of a term to what is found in the units of a file."""
+    """Add the places of a term to those found in the units of a file."""
     end = 0  # of the unit of the last position
     for position, weight in places:
         if position >= end:
@@ -122,7 +122,7 @@ def _add(by_unit: dict[int, Found], number: int, units: Units, places: Iterable[
 
 @lru_cache(maxsize=512)
 def finder(text: str) -> Callable[[str], Iterator[re.Match[str]]]:
-    """Return the search for all places of a text: beyond Latin-1 `re` takes half the time of `str.find`."""
+    """Return a function that finds all places of a text; beyond Latin-1 `re` takes half the time of `str.find`."""
     return re.compile(re.escape(text)).finditer
 
 
@@ -232,9 +232,9 @@ def _near_by(units: Units, by_unit: Mapping[int, Found], index: int, length: int
 
 
 def place_bonus(item: Ranked, terms: Sequence[Term]) -> float:
-    """Return what a unit's score gains by where its words are: in its first line, one after the other as in the query.
+    """Return the bonus of a unit for words in its first line, or in the order of the query.
 
-    Of a long unit the request and the best part count.
+    Of a long unit, only the request and the best part count.
     """
     weights, parts = item.weights, item.units.parts(item.index)
     places = item.found.places if len(parts.spans) == 1 else found_in(item.found, parts.lead, item.part).places
@@ -281,15 +281,15 @@ def neighbour_weight(length: int) -> float:
 # "Weak hits"; `python bench/usefulness.py --vectors`). The nearest of the first six hits of 12 questions without an
 # answer is at .54 at most, of 148 questions about another store at .39; FAR loses no question that has an answer.
 LEAST_COVERAGE = 0.28
-LEAST_NEAR = 0.55  # of a memory that vectors alone make a good hit
-FAR = 0.1  # a memory less near has the words in another meaning
-_STAND_IN = 0.8  # of a word that the memory has as a synonym
-_SMOOTH = 0.5  # of a word's inverse frequency
+LEAST_NEAR = 0.55  # nearness of a memory that is a good hit by vectors alone
+FAR = 0.1  # nearness below which a memory uses the words in another meaning
+_STAND_IN = 0.8  # weight of a word that the memory has as a synonym
+_SMOOTH = 0.5  # smoothing of a word's inverse frequency
 _FIRST = 3  # hits; if none of these is good, all are weak
 
 
 class Coverage(Value):
-    """The share of a query's words that a hit has, how many they are, whether it is weak."""
+    """The share of a query's words in a hit, their number, and whether the hit is weak."""
 
     share: float = 0.0
     words: int = 0
@@ -297,7 +297,7 @@ class Coverage(Value):
 
 
 def coverages(hits: Sequence[Ranked], query: Query) -> list[Coverage]:
-    """Return how much of the query each hit covers, the best hit first; for a query without words none is weak."""
+    """Return the coverage of each hit; the best hit is first, and for a query without words none is weak."""
     if not query.terms:
         return [Coverage()] * len(hits)
     words = _words(query, next((hit.weights for hit in hits if hit.weights), [0.0] * len(query.terms)))
@@ -314,9 +314,9 @@ def coverages(hits: Sequence[Ranked], query: Query) -> list[Coverage]:
 
 
 def rarities(hits: Sequence[Ranked], query: Query, views: float) -> tuple[dict[int, float], float]:
-    """Return the rarity of each term of a query among the memories, by its number, and the number of memories, about.
+    """Return the rarity of each term of a query, by its number, and the estimated number of memories.
 
-    The rarity is the logarithm of the memories for each that has the term; a memory has so many `views`.
+    The rarity is the logarithm of all memories per memory with the term; a memory has `views` units on average.
     """
     hit = next((hit for hit in hits if hit.weights), None)
     if hit is None:
@@ -341,6 +341,6 @@ def _words(query: Query, weights: Sequence[float]) -> list[tuple[float, list[tup
 
 
 def _counts(hit: Ranked) -> Mapping[int, float]:
-    """Return the terms in a hit. In a long one only its request and best part count: scattered words tell nothing."""
+    """Return the terms in a hit. In a long one only the request and best part count: scattered words mean nothing."""
     parts = hit.units.parts(hit.index)
     return found_in(hit.found, parts.lead, hit.part).counts if len(parts.spans) > 1 else hit.found.counts

@@ -1,4 +1,4 @@
-"""The steps of a search: from the units that were read to its hits' order, in one list (`RANKING`)."""
+"""The steps of a search from the units read to the order of hits, in one list (`RANKING`)."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from gitmem.search.near import Embedding
 
-_MORE = 30  # hits beyond the limit that are read where a filter needs their text
-_PLACED = 50  # units whose words are looked at by their places
+_MORE = 30  # hits beyond the limit that are read if a filter needs their text
+_PLACED = 50  # units that get a bonus for the places of their words
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
 _SAVED = re.compile(r"- \[[^]\n]*\] \*\*(?!Exchange|State)\w")
@@ -56,8 +56,8 @@ _ANSWERED = re.compile(
     r"\n  (?:\*\*(?:Answer|Said|Error|Files|Outcome):\*\*|(?:Done|한 일|Files|파일|Keywords|키워드|Outcome|결과): )| → "
 )
 _BESIDE = 0.5  # factor for a memory of another part of the project
-_COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
-_ANSWERS, _STATED = 0.3, 0.5  # of a question's score, from which a fact, and a user's statement, go before it
+_COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # documents made of memories from several parts
+_ANSWERS, _STATED = 0.3, 0.5  # shares of a question's score with which a fact, or a user's statement, precedes it
 _TELLERS = ("weekly/", "monthly/")
 
 
@@ -74,7 +74,7 @@ class Scope(Value):
 
 
 class Asked:
-    """A query as the steps of the ranking see it, and what they tell of the whole: see `SearchAnswer`."""
+    """The state shared by the ranking's steps: the query, and totals for `SearchAnswer`."""
 
     def __init__(self, store: Store, query: Query, filters: Filters, scope: Scope, pools: Sequence[Pool]) -> None:
         """Take a query and what was read for it."""
@@ -84,18 +84,18 @@ class Asked:
         # To count all hits, filters that need the text of a unit would have to read every unit.
         self.most = scope.limit + _MORE if scope.limit and needs_text(query, filters) else None
         self.marks = marks_of(())
-        self.views = 1.0  # of a memory, in the mean
+        self.views = 1.0  # units of a memory, on average
         self.number = self.left_out = 0
         self.kept: list[Ranked] = []
 
 
 def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Score the units by the query's words; a period's section gives way to the days that were read themselves.
+    """Score the units by the query's words, dropping sections on days or weeks that were read themselves.
 
-    What has no valid header is no fact, and no view of the one whose file it is, which its last good version tells.
+    A file without a valid header is no fact and no view of the fact, which is known from its last good version.
     """
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
-    ranked = [item for item in ranked if item.units.kind(item.index) != HEADING]  # it says nothing by itself
+    ranked = [item for item in ranked if item.units.kind(item.index) != HEADING]  # a heading says nothing by itself
     among_facts = {item.units.path: item.units for item in ranked if item.units.path.startswith(f"{FOLDER}/")}
     broken = {
         path
@@ -108,7 +108,7 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _by_place(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Raise the best units with words in their first line, or one after the other as in the query."""
+    """Raise the best units with words in their first line or in the order of the query."""
     ranked.sort(key=lambda item: -item.score)
     terms = asked.query.terms
     best = (item._replace(score=item.score + place_bonus(item, terms)) for item in ranked[:_PLACED])
@@ -116,7 +116,7 @@ def _by_place(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Add what is near by vectors, if there are any."""
+    """Add the units that are near by vectors, if there are any."""
     if asked.pools and asked.similar and (near := asked.similar.wait()):
         from gitmem.search.near import fuse
 
@@ -125,7 +125,7 @@ def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _one_hit_a_memory(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Join the views of a memory, and drop what does not pass the filters."""
+    """Join the views of a memory, and drop units that do not pass the filters."""
     matches = best_views(ranked)
     if needs_text(asked.query, asked.filters):
         matches = [*islice((item for item in matches if fits(item, asked.query, asked.filters)), asked.most)]
@@ -134,7 +134,7 @@ def _one_hit_a_memory(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _in_force(matches: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Drop facts that ended, unless they are asked for, and links to exchanges that are hits themselves."""
+    """Drop ended facts, unless requested, and links to exchanges that are hits themselves."""
     scope = asked.scope
     shows_ended = scope.ended or scope.history or scope.at
     matches = matches if shows_ended else _without_purged(matches)
@@ -148,7 +148,7 @@ def _in_force(matches: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Return the first units; the newest comes first among equals, and among those of one subject."""
+    """Return the first units, the newest first among equal scores and among those on one subject."""
     limit, here = asked.scope.limit, asked.store.here
     if not asked.query.terms:
         return memories[: limit or None]
@@ -167,7 +167,7 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Put facts in force before the first exchange that asks, and if it only asks, also what was saved or stated."""
+    """Put facts in force before the first question; if it is a mere question, also saved and stated memories."""
     limit = asked.scope.limit or len(memories)
     if is_question(asked.query.words):
         memories = _facts_first(memories, asked.query.terms, limit)
@@ -191,7 +191,7 @@ def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Rank
     ][:limit]
 
 
-# What each step buys is in docs/figures.md ("Search").
+# docs/figures.md ("Search") has the worth of each step.
 RANKING: tuple[Callable[[list[Ranked], Asked], list[Ranked]], ...] = (
     _by_words,
     _by_place,
@@ -204,7 +204,7 @@ RANKING: tuple[Callable[[list[Ranked], Asked], list[Ranked]], ...] = (
 
 
 def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
-    """Drop facts that hold in no part of the project, unless no other hit is left, and files that are no facts."""
+    """Drop facts in force in no part of the project, unless no other hit is left, and files that are no facts."""
     hits = [hit for hit in hits if _is_of_fact(hit, marks)]
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
     kept = [
@@ -214,7 +214,7 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
 
 
 def _without_purged(hits: list[Ranked]) -> list[Ranked]:
-    """Drop entries, and questions with their answers, of whose words a purge left none."""
+    """Drop entries and exchanges whose words were all purged."""
     files = {id(units): PURGED in units.text for units in {id(hit.units): hit.units for hit in hits}.values()}
     return [hit for hit in hits if not files[id(hit.units)] or not _is_purged(hit)]
 
@@ -227,13 +227,13 @@ def _is_purged(hit: Ranked) -> bool:
 
 
 def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
-    """Return whether a hit among the facts is not of a copy of a fact's file, and not of a file that is none."""
+    """Return whether a hit in the facts' folder is a fact: neither a copy of a fact's file nor another file."""
     path, fact = hit.units.path, marks.facts.get(hit.units.named)
     return not path.startswith(f"{FOLDER}/") or (fact is not None and fact.path == path)
 
 
 def is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
-    """Return whether a hit is of another part of the project than the one that the command works in."""
+    """Return whether a hit belongs to another part of the project than the one that the command works in."""
     status = marks.statuses.get(hit.units.memory(hit.index))
     if status is not None:
         return status.standing is Standing.BESIDE
@@ -276,7 +276,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
 
 
 def _facts_first(memories: list[Ranked], terms: Sequence[Term], limit: int) -> list[Ranked]:
-    """Put facts that have all words of a question that the best hit has before the others."""
+    """Put facts before the others if they have all words of the question that the best hit has."""
     words = [{terms[number].group for number in item.found.counts} for item in memories[: limit + _COMPARED]]
     facts = [
         item
@@ -296,12 +296,12 @@ def _asks(item: Ranked) -> bool:
 
 
 def _only_asks(item: Ranked) -> bool:
-    """Return whether a question and its answer have the query's words in the question alone."""
+    """Return whether an exchange has the query's words only in its question."""
     return all(position <= _end_of_request(item) for position, _ in item.found.places)
 
 
 def _states(item: Ranked) -> bool:
-    """Return whether a user saved an entry with words of the query, or has them in a request that is no question."""
+    """Return whether a unit with words of the query was saved, or has them in a request that is no question."""
     end = _end_of_request(item)
     if end < 0:
         return _SAVED.match(item.units.text, item.units.unit(item.index).start) is not None
@@ -324,7 +324,7 @@ def _is_question(item: Ranked, end: int) -> bool:
 def _weigh(
     pool: Pool, by_unit: Sequence[Mapping[int, Found]], terms: Sequence[Term]
 ) -> tuple[list[float], float, float]:
-    """Return the weight of each term times its inverse document frequency, the average length of units, their number.
+    """Return each term's weight times inverse document frequency, the average length of units, and their number.
 
     Only files with a term are cut into units; both are estimated from these for all files.
     """
@@ -372,5 +372,5 @@ def _layer(item: Ranked) -> int:
 
 
 def needs_text(query: Query, filters: Filters) -> bool:
-    """Return whether only a unit's text tells whether it passes."""
+    """Return whether filtering needs the text of units."""
     return bool(filters.by_unit or query.phrases or query.without_phrases)

@@ -1,4 +1,4 @@
-"""Tell what is remembered of a subject: recall, keywords, a whole memory by its id, hits of the user's own store.
+"""Recall memories on a subject, list keywords, read a memory by its id, and add hits of the user store.
 
 Keywords are counted on each call; in a store of many files they are estimated from some of them, spread over all
 folders and times.
@@ -31,8 +31,8 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from gitmem.search.passages import Passage
 
-OWN_FOLDER = "~/.gitmem/"  # before the paths of hits of the user's own store
-PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them
+OWN_FOLDER = "~/.gitmem/"  # prefix of paths of hits in the user store
+PRIVATE_FOLDER = "private:"  # prefix of paths in the private store, which `gitmem --private get PATH` reads
 _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
@@ -40,7 +40,7 @@ _LABELS = ("Rule", "Preference")
 def with_own(store: Store, query: str, answered: SearchAnswer, limit: int = 0) -> SearchAnswer:
     """Return an answer with hits of other layers after the project's: private ones, own rules and preferences.
 
-    All are at most `limit` (0: no limit), of which the project's keep half where both have more.
+    There are at most `limit` hits (0: no limit); the project's keep half if both have more.
     """
     all_hits = _with_own_rules(store, query, _with_private(store, query, answered))
     others = all_hits.hits[len(answered.hits) :]
@@ -61,7 +61,7 @@ def _with_own_rules(store: Store, query: str, answered: SearchAnswer) -> SearchA
 
 
 def layer_of(store: Store, path: str) -> tuple[Store, str]:
-    """Return the store and the path that a hit's path names: those of the private store begin with `private:`."""
+    """Return the store and the path that a hit's path names; `private:` begins those of the private store."""
     if not path.startswith(PRIVATE_FOLDER):
         return store, path
     from gitmem.store.layers import store_for_session
@@ -121,7 +121,7 @@ def read_memory(store: Store, handle: str) -> Passage:
 MOST_KEYWORDS = 50
 KEYWORD_FILES = 500  # read for keywords
 _DECLARED = "keywords"  # the field of a fact's header
-_COMMON = 0.5  # of all units: a word in more of them is no keyword
+_COMMON = 0.5  # share of all units: a word in more of them is no keyword
 _FEW = 8  # units below which no word is too common
 _ID = rf"\^{ID_FORM}\b"
 
@@ -162,21 +162,21 @@ def _files(store: Store) -> list[str]:
 
 
 def _memories(store: Store, paths: Sequence[str]) -> Iterator[str]:
-    """Yield the text of each memory of some files once, of a fact with its keywords; later copies are skipped."""
+    """Yield the text of each memory in these files once, that of a fact with its keywords."""
     seen: set[str] = set()
     for file in filter(None, (stat_file(store.documents, path) for path in paths)):
         units, is_fact = load(store.documents, file), file.path.startswith(f"{FACTS}/")
         if is_fact:
             seen.update({units.named} - {""})
-        told = []
+        texts = []
         for index in range(len(units)):
             memory, kind = units.memory(index), units.kind(index)
             if kind == FIELD and is_fact and units.unit(index).name == _DECLARED:
-                told.append(_text(units, index).removeprefix(f"{_DECLARED}:"))
+                texts.append(_text(units, index).removeprefix(f"{_DECLARED}:"))
             elif kind not in {HEADING, FIELD} and (is_fact or memory not in seen):
                 seen.update({memory} - {""})
-                told.append(_text(units, index))
-        yield from ["\n".join(told)] if is_fact else told
+                texts.append(_text(units, index))
+        yield from ["\n".join(texts)] if is_fact else texts
 
 
 def _text(units: Units, index: int) -> str:
@@ -188,7 +188,7 @@ def _text(units: Units, index: int) -> str:
 
 
 def _keys(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the stem and the word of each keyword in a text; of a path the name of its file."""
+    """Yield the stem and word of each keyword in a text; a path counts by its file name."""
     for key, word in words_of(text):
         if "/" in key:
             yield from words_of(key.rpartition("/")[2])
@@ -197,8 +197,8 @@ def _keys(text: str) -> Iterator[tuple[str, str]]:
 
 
 _LEAST_SHARE = 0.1  # of the best score
-_SHARE = 4  # a memory longer than this part of the budget is told by its best part
-_FACTS_SHARE = 3  # the part of the budget that facts may take before exchanges have had their turn
+_SHARE = 4  # a memory longer than this fraction (1/4) of the budget is cut to its best part
+_FACTS_SHARE = 3  # the fraction (1/3) of the budget for facts that come before exchanges
 _SHORTEST_CUT = 40  # tokens
 _HEAD = r"(?m)^(?=\[)"
 _SENTENCE_END = r"[.!?。:;](?=\s)|\n"
@@ -247,7 +247,7 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
     """Return the facts that fit into `room` tokens, then the other hits, both in order.
 
-    A fact that is older than a memory on its subject follows that memory.
+    A fact older than a memory on its subject follows that memory.
     """
     first: list[Hit] = []
     rest: list[Hit] = []
@@ -261,7 +261,7 @@ def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
 
 
 def piece_of(hit: Hit, text: str) -> str:
-    """Return a memory under its heading; no line of its text reads as the heading of another one."""
+    """Return a memory under its heading; no line of its text can be mistaken for a heading."""
     return f"[{hit_head(hit)}]\n{re.sub(_HEAD, '  ', plain(hit.shown(text)))}"
 
 
@@ -277,7 +277,7 @@ def _shortened(hit: Hit, tokens: int) -> str:
 
 
 def hit_head(hit: Hit) -> str:
-    """Return the date of a hit in words, its kind or heading, session, and the handle by which the whole is got.
+    """Return the date of a hit in words, its kind or heading, session, and the handle to get the whole.
 
     It names the concepts and episodes that link to an exchange (docs/search.md).
     """

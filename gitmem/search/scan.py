@@ -1,10 +1,10 @@
 """Decide what a search reads: scan for the rarest words, then choose the most promising files.
 
 Opening 50,000 files takes half a second, so the folder `texts` of the private folder has the texts of a large store in
-one file, for prompts. It is a cache that can be deleted at any time and only leads to files. Its file `all` begins with
-a line of JSON: the commit and the days of history that it has. Then come documents in lower case, each behind a line
-with its key, the newest last; concepts and episodes are left out, as no prompt is shown them. A background process
-writes it anew once many files have changed; until then a prompt reads those itself.
+one file, for prompts. It is a cache that only leads to files and can be deleted at any time. Its file `all` begins with
+a line of JSON: the commit and the days of history it contains. Then come lower-case documents, each after a line with
+its key, the newest last, without concepts and episodes, which no prompt is shown. A background process rewrites it once
+many files have changed; until then a prompt reads those itself.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from gitmem.search.units import Excerpts
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-# Matching lines of one scan. With 2,000 the first ten hits in 10 MB are no nearer to those of a search of all lines.
+# Matching lines of one scan. With 2,000 the first ten hits in 10 MB are no closer to those of a full search.
 BUDGET = 1_000
-_SAMPLED_LINES = 250  # which tell how many of the matching texts are words
+_SAMPLED_LINES = 250  # lines that show the share of words among matching texts
 _HEADER_LINES = 40  # at most
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
 _UNDATED = "9999"
 
 
 class Rarity:
-    """The literals of a query by rarity, as a sample of the files tells it.
+    """The literals of a query by rarity, estimated from a sample of the files.
 
-    The budget bounds the lines that are read and ranked; a literal that the sample lacks costs nothing.
+    The budget bounds the lines that are read and ranked; a literal missing from the sample costs nothing.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Rarity:
     def _in_parts(self, literals: Sequence[str]) -> list[list[str]]:
         """Return the literals to scan for first, then one by one those words of the query that go beyond the budget.
 
-        The rarest word of the query that occurs is among the first however many lines have it. Words beyond the
-        budget that only stand for others are in no part, and count in the files that the others match.
+        The rarest occurring word of the query is always among the first. Synonyms beyond the budget are in no part, and
+        count only in the files that other words match.
         """
         first: list[str] = []
         later: list[list[str]] = []
@@ -91,7 +91,7 @@ class Rarity:
         return [first, *later]
 
     def estimate(self, text: str) -> float:
-        """Estimate how many lines of the store have a text."""
+        """Estimate how many lines of the store contain a text."""
         if text not in self._counts:
             self._counts[text] = sum(1 for _ in finder(text)(self._sample))
         return self._times * self._counts[text]
@@ -99,9 +99,9 @@ class Rarity:
     def scan(
         self, scan: Callable[[list[str]], Lines], most: int, beside: Sequence[str] = ()
     ) -> tuple[Lines, list[str]]:
-        """Scan for part after part until `most` files have words of the query; return the lines and the literals.
+        """Scan for one part after the other until `most` files have words of the query; return lines and literals.
 
-        The first pass also looks for the texts `beside` them.
+        The first pass also looks for the texts `beside`.
         """
         lines: Lines = {}
         scanned: list[str] = []
@@ -137,7 +137,7 @@ def add_lines(lines: Lines, more: Lines) -> None:
 class Choice(Value):
     """The files to read, the most promising first, and how often each term is in the lines of all files.
 
-    `lacking` has by file the numbers of the terms that are not in its lines, if these are whole.
+    `lacking` has, by file, the numbers of terms that its lines lack, if these are whole.
     """
 
     paths: list[str]
@@ -150,7 +150,7 @@ def choose_files(
 ) -> Choice:
     """Choose the most promising files, without terms the newest; if there are more than `most`, only those that fit.
 
-    The texts of a file's lines bound from above how promising it is; their words are looked for when its turn comes.
+    The texts in a file's lines give an upper bound of its promise; words are only looked for when its turn comes.
     """
     if len(lines) <= most:
         fits = None
@@ -196,7 +196,7 @@ def choose_files(
 
 
 def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:
-    """Return by term how often its texts are in the lines of each file, by the file's place."""
+    """Count, for each term, its texts in the lines of each file, by the file's index."""
     low = fold("\0".join(lines.values()))
     starts = [*accumulate((len(block) + 1 for block in lines.values()), initial=0)]
     return [
@@ -222,7 +222,7 @@ def _words(
 
 
 def _searched(path: str, line: Line) -> str:
-    """Return what a search looks at in a line: of a header's field the value, or nothing if it is for programs."""
+    """Return the searched part of a line: of a header field the value, or nothing if it is for programs."""
     name, colon, value = line.text.partition(":")
     if not colon or line.number >= _HEADER_LINES:
         return line.text
@@ -236,7 +236,7 @@ def _count_words(
     some: Sequence[int],
     words: Mapping[str, Sequence[tuple[int, Mapping[int, float]]]],
 ) -> list[float]:
-    """Return how often each term is in all files: its texts, times the share of words among those of some files."""
+    """Estimate how often each term is in all files: its texts there, times the share of words in `some` files."""
     counts = []
     for number, of_file in enumerate(texts):
         seen = sum(of_file[place] for place in some if place in of_file)
@@ -255,7 +255,7 @@ def _promise(lines: Sequence[tuple[int, Iterable[int]]], weights: Sequence[float
 
 
 def mixed(paths: Iterable[str]) -> list[str]:
-    """Return paths of all top-level folders in turn, of each the newest first."""
+    """Return paths, alternating between the top-level folders, the newest of each first."""
     folders: dict[str, list[str]] = {}
     for path in paths:
         folders.setdefault(path.partition("/")[0], []).append(path)
@@ -273,16 +273,16 @@ _MARK = b"\x1e"  # begins the line with a key
 _HEAD = b"\n" + _MARK
 _LONGEST_STATE = 1 << 20  # bytes of the first line
 _MOST_FRESH = 200  # changed files that a prompt reads itself
-# Changed files for which the texts are written anew in the background: the more, the longer that takes.
+# Changed files from which the texts are rewritten in the background; the larger the texts, the more.
 _LEAST_WORN, _WORN_BYTES = 10, 250_000
 _SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and the most bytes read there
-_NEWEST_BYTES = 8_000_000  # of the file, where the newest lines of a common word are looked for
+_NEWEST_BYTES = 8_000_000  # at the end of the file, searched for the newest lines of a common word
 _BLOCK = 16_384  # bytes that are searched at once
-_SAMPLED = 32  # of so many bytes one is read
+_SAMPLED = 32  # one of so many bytes is read for a sample
 
 
 class Texts:
-    """The texts as they were last kept, and the files that came since."""
+    """The texts as last written, and the files changed since."""
 
     def __init__(self, root: str, data: mmap.mmap, path: str, fresh: list[str]) -> None:
         self._root = root
@@ -293,7 +293,7 @@ class Texts:
 
     @property
     def are_worn(self) -> bool:
-        """Whether so many files changed since that they are worth writing anew."""
+        """Whether enough files changed to rewrite the texts."""
         return len(self._fresh) > max(self.size // _WORN_BYTES, _LEAST_WORN)
 
     @cached_property
@@ -302,20 +302,20 @@ class Texts:
         return {path: read_file(self._root, path).decode("utf-8", "replace") for path in self._fresh}
 
     def sample(self) -> list[str]:
-        """Return pieces of the texts from places all over them."""
+        """Return pieces of the texts from places spread over them."""
         step = max(self.size // _SAMPLES, 1)
         length = min(step // _SAMPLED + 1, _SAMPLE)
         return [self._data[at : at + length].decode("utf-8", "replace") for at in range(0, self.size, step)]
 
     def scan(self, literals: Sequence[str], rg: RgScanner | None) -> Lines:
-        """Return the lines that have one of the literals, by key."""
+        """Return the lines that contain one of the literals, by key."""
         if rg is not None:
             return self._by_key(rg.scan_file(self._path, literals), literals)
         lines = {pair for literal in literals for pair in self._lines(literal.encode(), self.size)}
         return self._by_key(sorted(lines), literals)
 
     def newest(self, literal: str, most: int) -> Lines:
-        """Return the last lines that have a literal, at most `most` of them, by key."""
+        """Return the last lines that contain a literal, at most `most`, by key."""
         since = max(self.size - _NEWEST_BYTES, 0)
         return self._by_key(sorted(self._lines(literal.encode(), most, since)), [literal])
 
@@ -328,7 +328,7 @@ class Texts:
             most -= 1
 
     def _rfind(self, text: bytes, since: int, end: int) -> int:
-        """Return the last place of a text between two others, or -1: a map compares byte by byte, bytes are quicker."""
+        """Return the last place of a text between two places, or -1; by blocks, as a map's own search is slow."""
         while end > since:
             first = max(end - _BLOCK, since)
             at = self._data[first:end].rfind(text)
@@ -357,7 +357,7 @@ class Texts:
 
 
 def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
-    """Return the kept texts of a store; None if there are none, they lack a day, or too many files changed since."""
+    """Return the written texts of a store, None without any, if they lack a day, or too many files changed since."""
     path = os.path.join(store.private, FOLDER, "all")
     try:
         with open(path, "rb") as file:
@@ -384,10 +384,10 @@ def _came(store: Store, state: bytes, days: Sequence[str]) -> list[str] | None:
     """Return the documents that commits changed since the texts were written; None if the texts cannot be used."""
     try:
         since, *known = json.loads(state)
-        if known != [*days] or not re.fullmatch("[0-9a-f]{40,64}", since):  # git is asked about it
+        if known != [*days] or not re.fullmatch("[0-9a-f]{40,64}", since):  # it is passed to git
             return None
         changes = () if since == store.tip else store.repository.changes(since, store.tip or since)
-    except (ValueError, TypeError, GitmemError):  # a purge took the commit away
+    except (ValueError, TypeError, GitmemError):  # a purge removed the commit
         return None
     paths = (change.path for change in changes if change.new)
     return [path for path in paths if is_searched(path) and not path.startswith(LINKED)]

@@ -1,7 +1,7 @@
-"""What a hit shows of a text in one line: the words around the best matches, of an exchange those of its answer.
+"""Show a text in one line: the words around the best matches, for an exchange those in its answer.
 
-A question has the query's words, its answer the ones that are looked for: so of an exchange the request is cut, and the
-rest of the line is the answer's. The next request is shown where it may say that the answer was wrong.
+A question has the query's words, but its answer the wanted ones: so an exchange's request is cut, and the rest of the
+line is from the answer. The next request is shown if it may say that the answer was wrong.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _REQUEST = 70  # characters of a snippet that an exchange's request may take
 _NEXT = 120  # characters of the next request
 _ANSWER = r"\n  (?:\*\*(?:Answer|Said):\*\*|(?:Done|한 일):) ?| → "
 _END = r"\n  (?:\*\*|[A-Z][a-z]+: |[가-힣 ]{2,4}: )|\Z"
-# What is no answer.
+# Begins the parts after the answer.
 _AFTER = r"\n  (?:\*\*(?:Error|Files|Outcome):\*\*|(?:Files|Failed|Keywords|Outcome|파일|실패|키워드|결과): )"
 _TURN = r"- \[[^]\n]*\] \*\*Exchange\*\*((?: #[\w/-]+)*): ?"
 _ID = r"(?m) \^[0-9a-z]{11,20}$"
@@ -65,7 +65,7 @@ _KNOWN_TO_BE = r"\n  (?:\*\*Outcome:\*\*|Outcome:|결과:) (?:success|성공|ref
 
 
 def of_exchange(text: str, places: list[tuple[int, float]]) -> str:
-    """Return the snippet of an exchange's text: its request, shortened, and the best of its answer; "" without one."""
+    """Return the snippet of an exchange: its request, shortened, and the best of its answer; "" without an answer."""
     answer = re.search(_ANSWER, text)
     if answer is None:
         return ""

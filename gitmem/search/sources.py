@@ -41,16 +41,16 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 MOST_FILES = 60  # read and ranked
-# For a prompt, which waits. Of 120 prompts in 10 MB one begins with another memory by 30 files and 2,000 lines.
+# For a prompt, which waits. With 30 files and 2,000 lines, 1 of 120 prompts in 10 MB gets another first memory.
 HURRIED_FILES, HURRIED_BUDGET = 20, 500
-# Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
+# A smaller store is read whole: loading and starting ripgrep would take longer than it saves.
 FEW_FILES, FEW_BYTES = 200, 2_000_000
-MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
-MANY_FILES = 400  # with a hit, where a filter needs the text of a unit
+MANY_BYTES = 8_000_000  # of a store, from which common words of a query are not scanned for (BUDGET)
+MANY_FILES = 400  # with a hit, if a filter needs the text of units
 _SAMPLED_FILES = 24
-_MOST_APART = 12  # texts that one pass looks for beside the words: with more patterns `rg` may take three times as long
+_MOST_APART = 12  # other texts that one pass also looks for; with more, `rg` may take three times as long
 _PATIENCE = 60.0  # seconds that a background process waits for another
-_NEWEST = 150  # lines of a word beyond the budget, where there is no time for all
+_NEWEST = 150  # lines of a word beyond the budget in a hurried search
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
 _KEPT_FILES, _KEPT_BYTES = 256, 262_144  # that a process keeps, and the longest of them
 _PER_FILE = 200  # lines of one transcript
@@ -59,10 +59,10 @@ _PER_FILE = 200  # lines of one transcript
 class Pool(Value):
     """The files read from a source.
 
-    The source is larger by the factor `times` in bytes; `counts` say how often each term is in the source; if empty, as
-    often as in the files. `complete` means that all matching files were read; `told` are the days and weeks that days
-    kept from history cover in full; `lacking` has by file the numbers of terms that need not be looked for.
-    `texts` has all lines of the source with any text of `scanned`, or if that is None all of it in lower case.
+    The source is larger by the factor `times` in bytes; `counts` are the numbers of each term in the source, if empty
+    those in the files. `complete`: all matching files were read; `told` are the days and weeks fully covered by days
+    kept from history; `lacking` has, by file, the numbers of terms that need not be looked for.
+    `texts` are all lines of the source with a text of `scanned`, or, if that is None, the whole source in lower case.
     """
 
     read: list[Units]
@@ -88,8 +88,8 @@ def work_tree(
 ) -> Pool:
     """Search the files of the working tree and the days kept from history; return at most `most` of them.
 
-    If more match, those that do not fit are skipped, so that they hide no rare hit. A `hurried` search uses the kept
-    texts. For the texts of `apart` the same pass looks that `has_any` may ask for.
+    If more match, those that do not fit are skipped, so that they hide no rare hit. A `hurried` search uses the written
+    texts. The same pass also looks for the texts in `apart`, for a later `has_any`.
     """
     if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
@@ -97,7 +97,7 @@ def work_tree(
     size = documents.size()
     if documents.are_few:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
-        # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
+        # The ranking finds the terms itself; for filters, only files with a literal need to be cut.
         read = (
             everything if terms else [text for text in everything if any(literal in text.low for literal in literals)]
         )
@@ -148,7 +148,7 @@ def _chosen(
 
 
 def has_any(store: Store, pool: Pool, groups: Iterable[Sequence[str]]) -> bool:
-    """Return whether a document has a text of one of the groups, whose texts begin alike; `pool` was read before."""
+    """Return whether a document contains a text of a group, whose texts begin alike; `pool` was read before."""
     later: list[str] = []
     for group in groups:
         if pool.scanned is not None and not pool.scanned.issuperset(group):
@@ -182,11 +182,11 @@ class Documents:
         return frozenset(days.union(map(week_name, days)))
 
     def allowed(self, allow: Callable[[str], bool]) -> Callable[[str], bool]:
-        """Return `allow`, which takes paths, for keys."""
+        """Return `allow`, which takes paths, as a test of keys."""
         return lambda key: allow(day.path if (day := self._days.get(key)) else key)
 
     def stat(self, key: str) -> FileVersion | None:
-        """Return size and times that a file had when it was first asked for, or None if it is gone."""
+        """Return a file's size and times when first asked for, or None if it is gone."""
         if key not in self._versions:
             place = (self._private, key[1:]) if key in self._days else (self._root, key)
             self._versions[key] = stat_file(*place)
@@ -198,7 +198,7 @@ class Documents:
         return len(self.keys) <= FEW_FILES and self.size() <= FEW_BYTES
 
     def size(self) -> float:
-        """Return the bytes of all files, estimated from a sample where they are many."""
+        """Return the bytes of all files, estimated from a sample if there are many."""
         sample = self.keys[:: max(len(self.keys) // _WEIGHED_FILES, 1)]
         sizes = [file.size for key in sample if (file := self.stat(key)) is not None]
         return sum(sizes) * len(self.keys) / max(len(sizes), 1)
@@ -220,17 +220,17 @@ class Documents:
         return [*self._days]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Yield key and text of the documents of all folders but `LINKED` in turn, the newest last."""
+        """Yield key and text of all documents outside `LINKED`, alternating between folders, the newest last."""
         for key in reversed(mixed(key for key in self.keys if not key.startswith(LINKED))):
             root, path = (self._private, key[1:]) if key in self._days else (self._root, key)
             yield key, read_file(root, path).decode("utf-8", "replace")
 
     def load_all(self, keys: Iterable[str]) -> list[Units]:
-        """Return those of some files that are not gone, cut into units."""
+        """Return the existing ones of these files, cut into units."""
         return [self.load(key, file) for key in keys if (file := self.stat(key)) is not None]
 
     def scan(self, scanner: Scanner, literals: Sequence[str], allow: Callable[[str], bool]) -> Lines:
-        """Return the lines of allowed files that hold one of the literals, by key."""
+        """Return the lines of allowed files that contain one of the literals, by key."""
         lines_of = scanner.scan(self._root, self._paths, literals)
         if self._days:
             past = scanner.scan(self._private, [key[1:] for key in self._days], literals)
@@ -241,7 +241,7 @@ class Documents:
 def _in_texts(
     store: Store, terms: Sequence[Term], literals: Sequence[str], allow: Callable[[str], bool], most: int
 ) -> Pool | None:
-    """Search the kept texts of a large store, for words beyond the budget the newest lines only; None without texts."""
+    """Search the written texts of a large store, for common words only the newest lines; None without texts."""
     documents = Documents(store, listed=False)
     texts = open_texts(store, documents.days) if terms else None
     if texts is None:
@@ -265,7 +265,7 @@ def _in_texts(
 
 
 def _want_texts(store: Store) -> None:
-    """Have a background process write the texts, unless one was asked to; each commit renews them."""
+    """Start a background process to write the texts, unless one was started; each commit renews them."""
     try:
         os.mkdir(os.path.join(store.private, TEXTS), 0o700)
     except OSError:
@@ -274,9 +274,9 @@ def _want_texts(store: Store) -> None:
 
 
 def renew_texts(store: Store) -> None:
-    """Write the texts of a store with more than a few files, unless the kept ones are usable.
+    """Write the texts of a store with many files, unless the existing ones are usable.
 
-    Raises OSError if a write failed, BusyError if another process is at it.
+    Raises OSError if a write failed, BusyError if another process is writing.
     """
     folder = os.path.join(store.private, TEXTS)
     documents = Documents(store)
@@ -294,7 +294,7 @@ def _times(whole: float, part: float) -> float:
 
 
 def load(root: str, file: FileVersion, day: KeptDay | None = None) -> Units:
-    """Return a file, or the copy of a day, cut into units; a process keeps those it used last."""
+    """Return a file, or the copy of a day, cut into units; the last ones used are cached."""
     return (_kept if file.size <= _KEPT_BYTES else _kept.__wrapped__)(root, file, day)
 
 

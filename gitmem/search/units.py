@@ -2,7 +2,7 @@
 
 Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
 files are cut when a unit is first needed, and a unit is two positions until then. A long exchange is scored and shown
-by its best part, with its request. Readers see a unit without a log's marks and ids, models its chunks.
+by its best part, with its request. Users see a unit without a log's marks and ids, models its chunks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_LEAD = 600  # characters of the request that each part carries
 _LEAST = PART // 2
 CHUNK_BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read
 _LEAST_CHUNK = 0.5  # of a full chunk; it is not cut before that
-# What ends a request: the answer in an exchange, and what else follows it.
+# Ends a request: the answer of an exchange, or another part after it.
 _SAID = "\n  **Said:**"
 _ENDS = ("\n  **Answer:**", _SAID, "\n  **Error:**")
 _BREAKS = ("\n\n", "\n", ". ", " ")
@@ -36,7 +36,7 @@ _NOTHING_SAID = (0, 0)
 class Parts(Value):
     """The end of a unit's request or title, which each part carries, and the start and end of each part.
 
-    `said` is the range of what the agent said between its tool calls, if that has parts of its own.
+    `said` is the range of the agent's texts between its tool calls, if that has its own parts.
     """
 
     lead: int
@@ -53,7 +53,7 @@ def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def best_cut(text: str, least: int, most: int) -> int:
-    """Return the best place to cut between two places: behind a paragraph, a line, a sentence or a word."""
+    """Return the best place to cut between two places: after a paragraph, a line, a sentence or a word."""
     for mark in _BREAKS:
         place = text.rfind(mark, least, most)
         if place >= 0:
@@ -68,7 +68,7 @@ _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
-_NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
+_NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header without sentences
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 
@@ -86,7 +86,7 @@ class Unit(Value):
 class Units:
     """A file's text and its units, in order; `low` is the text in lower case, with the same positions.
 
-    Of a log that `commit` holds only entries are units: text between them is in the log of its week.
+    In a log from `commit` only entries are units: the text between them is in its week's document.
     """
 
     def __init__(self, path: str, data: bytes, commit: str = "") -> None:
@@ -126,7 +126,7 @@ class Units:
         return self._spans[index][2]
 
     def _heading(self, index: int) -> str:
-        """Return the title of the last heading at or before a unit, or ""; only its own needs no look at the others."""
+        """Return the title of the last heading at or before a unit, or ""."""
         own = self._title(*self._spans[index])
         return self._headings[index] if own is None else own
 
@@ -149,7 +149,7 @@ class Units:
     def around(self, position: int) -> tuple[int, int]:
         """Return the index of the unit at a position, or -1, and the position up to which it stays the same.
 
-        The name of a header's field is no word of a memory.
+        The name of a header field does not count as a word.
         """
         index = bisect_right(self.starts, position) - 1
         start, end, kind = self._spans[index] if index >= 0 else (0, 0, "")
@@ -158,7 +158,7 @@ class Units:
         return self._owner(index), end
 
     def in_id(self, position: int, size: int) -> bool:
-        """Return whether a text of `size` at a position is a part of a memory's id: behind its mark, or in a link."""
+        """Return whether a text of `size` at a position is a part of a memory's id, after its mark or in a link."""
         mark = self.text.rfind(ID_MARK, max(position - LENGTH, 0), position)
         return (mark >= 0 or self.is_links) and self._is_part_of_id(position, size)
 
@@ -170,7 +170,7 @@ class Units:
         return word is not None and size < len(word[0]) and is_id(word[0])
 
     def _owner(self, index: int) -> int:
-        """Return the unit for which a unit's words count: a header field or bare title counts for the unit below it."""
+        """Return the unit for which a unit's words count: a header field or bare title counts for the next unit."""
         if self._spans[index][2] == ENTRY:
             return index
         while index + 1 < len(self._spans) and self._is_head(index) and self._is_below(index, index + 1):
@@ -178,7 +178,7 @@ class Units:
         return index
 
     def _is_below(self, head: int, index: int) -> bool:
-        """Return whether a unit belongs to the head before it: it is no entry, and no section of the same level."""
+        """Return whether a unit belongs to the head before it: neither an entry nor a section of the same level."""
         return self._spans[index][2] != ENTRY and not 0 < self._level(index) <= self._level(head)
 
     def _level(self, index: int) -> int:
@@ -213,7 +213,7 @@ class Units:
         return first, first + self.text[unit.start : unit.end].rstrip().count("\n")
 
     def length(self, index: int) -> int:
-        """Return the characters of a unit, of an entry without its frame."""
+        """Return the length of a unit in characters, without the frame of an entry."""
         start, end, kind = self._spans[index]
         return max(end - start - FRAME, 1) if kind == ENTRY else end - start
 
@@ -233,7 +233,7 @@ class Units:
         return first, max(lines, 1)
 
     def memory(self, index: int) -> str:
-        """Return the id of the memory that a unit is a view of, or "" if it has none."""
+        """Return the id of the memory that a unit is a view of, or ""."""
         if (known := self._memories.get(index)) is None:
             known = self._memories[index] = self.named or self.entry_id(index)
         return known
@@ -278,7 +278,7 @@ class Units:
 
 
 class Excerpts(Units):
-    """Lines of a transcript, or of an old version of a file, which `commit` has, each a unit."""
+    """Lines of a transcript, or of an old version of a file in `commit`, each a unit."""
 
     def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "") -> None:
         self.path = path
@@ -305,7 +305,7 @@ class Excerpts(Units):
         ]
 
     def around(self, position: int) -> tuple[int, int]:
-        """Return the index of the line at a position, and where the next one begins."""
+        """Return the index of the line at a position, and the start of the next one."""
         index = bisect_right(self.starts, position) - 1
         return index, self.starts[index] + len(self._texts[index])
 
@@ -322,7 +322,7 @@ def first_line() -> re.Pattern[str]:
 
 
 def chunks(units: Units) -> Iterator[tuple[int, str]]:
-    """Yield the chunks of a file in order: the index of the unit that each is of, and the text to embed."""
+    """Yield the chunks of a file in order, as (index of the unit, text to embed)."""
     pending = -1  # the start of a heading that goes into the next chunk
     for index in range(len(units)):
         unit = units.unit(index)

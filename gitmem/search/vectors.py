@@ -1,8 +1,8 @@
 """The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed.
 
-Each model has one SQLite file: vectors by the hash of the embedded text, and for a version of each file its chunks. A
+Each model has one SQLite file: vectors by the hash of the embedded text, and the chunks of a version of each file. A
 chunk is a unit, or a part of at most about 400 tokens of a long one; a heading without text goes into the next chunk.
-One process at a time fills the cache. A damaged file counts as none. The folder can be deleted at any time.
+One process at a time fills the cache. A damaged file counts as missing. The folder can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _TABLES = """
 """
 _VERSION = crc32(_TABLES.encode()) >> 1  # a file with other tables is ignored
 _INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?)"
-_BLOCK = 4_096  # vectors in a row: reading one a row takes ten times as long as comparing them
-_MOST_ROWS = 100  # beyond those that are needed; then they are joined
+_BLOCK = 4_096  # vectors per row; reading one per row takes ten times as long as comparing them
+_MOST_ROWS = 100  # more than necessary, from which they are joined
 _MOST_LOOPED = 10_000_000  # components that are compared without numpy, in 0.6 s
 
 
@@ -59,7 +59,7 @@ class Cache:
     def __init__(self, private: str, provider: str, model: str) -> None:
         self.folder = os.path.join(private, FOLDER)
         plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]
-        if plain != model:  # a hash keeps apart models whose plain names are equal
+        if plain != model:  # a hash distinguishes models whose plain names are equal
             plain += f"-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
         self.stem = f"{provider}-{plain}"
         self.path = os.path.join(self.folder, f"{self.stem}{_SUFFIX}")
@@ -91,7 +91,7 @@ class Cache:
         return by_key
 
     def files(self) -> dict[str, ChunkedFile]:
-        """Return the chunks of files by their paths; another release may have cut them otherwise, so not its own."""
+        """Return the chunks of files by path, ignoring those of another release, which may cut files differently."""
         by_path = {}
         for release, name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
             if release != __version__:
@@ -103,13 +103,13 @@ class Cache:
         return by_path
 
     def put_files(self, files: Iterable[ChunkedFile]) -> None:
-        """Replace the chunks of all files. Raises OSError and sqlite3.Error, as all that write."""
+        """Replace the chunks of all files. Raises OSError and sqlite3.Error, like all methods that write."""
         with self._writing() as database:
             database.execute("DELETE FROM files")
             database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", map(_file_row, files))
 
     def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
-        """Add vectors of length 1 by their keys; of another dimension, they replace all others."""
+        """Add vectors of length 1 by their keys; those of a new dimension replace all others."""
         dimensions, scales, components = len(vectors[0][1]), array("f"), array("b")
         for _, vector in vectors:
             scales.append(max(map(abs, vector)) / 127 or 1.0)
@@ -120,7 +120,7 @@ class Cache:
             database.execute(_INSERT, (dimensions, keys, scales.tobytes(), components.tobytes()))
 
     def tidy(self, wanted: Collection[bytes]) -> None:
-        """Delete the vectors that are not wanted if they are half of all or more, and join rows if they are many."""
+        """Delete unwanted vectors if they are at least half of all, and join rows if there are many."""
         with self._writing() as database:
             rows = [row for (row,) in database.execute("SELECT rowid FROM blocks")]
             there = self.keys()
@@ -139,7 +139,7 @@ class Cache:
                     block = [b"", b"", b""]
 
     def is_damaged(self) -> bool:
-        """Return whether there is a file that is no database, or one of another version."""
+        """Return whether the file is no database, or has another version."""
         return os.path.lexists(self.path) and [*self._rows("PRAGMA quick_check")] != [("ok",)]
 
     def remove(self) -> None:
@@ -149,7 +149,7 @@ class Cache:
                 os.unlink(path)
 
     def remove_others(self) -> None:
-        """Delete the vectors of all other models but the one used last."""
+        """Delete the vectors of all other models except the one used last."""
         with contextlib.suppress(OSError):
             paths = [entry.path for entry in os.scandir(self.folder) if entry.name.endswith(_SUFFIX)]
             used = sorted(paths, key=lambda path: (path == self.path, os.stat(path).st_mtime_ns))
@@ -165,7 +165,7 @@ class Cache:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Commit what is written unless it fails."""
+        """Open the database for writing; commit unless an error occurs."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         with contextlib.closing(sqlite3.connect(self.path)) as database, database:
             database.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION}")
@@ -173,7 +173,7 @@ class Cache:
 
 
 def key_of(text: str) -> bytes:
-    """Return the hash of the text of a chunk, of 16 bytes."""
+    """Return the hash of a chunk's text, 16 bytes."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 
@@ -193,7 +193,7 @@ def is_comparable(number: int, dimensions: int) -> bool:
 
 
 def _numpy() -> Any:
-    """Return numpy, or None: the extra `local` brings it, the other providers do without."""
+    """Return numpy or None: the extra `local` installs it, other providers work without it."""
     try:
         import numpy as np
     except ImportError:
@@ -205,9 +205,9 @@ _REQUEST_SECONDS = 45.0  # for one batch with all tries: less than the time afte
 
 
 class Filled(Value):
-    """The result of filling: chunks in the store, those embedded now, those without a vector, tokens and US dollars.
+    """The result of filling: chunks in the store, embedded now, and without a vector; tokens and US dollars.
 
-    `cost` is None if the price is unknown; `problem` says why filling ended early, or is "".
+    `cost` is None if the price is unknown; `problem` is why filling ended early, or "".
     """
 
     chunks: int
@@ -249,14 +249,14 @@ def fill(
     afresh: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Filled:
-    """Embed chunks without a vector, for about so many seconds; with `afresh` delete all vectors of the model first.
+    """Embed chunks without a vector for about `seconds`; with `afresh`, delete the model's vectors first.
 
     `progress` gets the numbers of embedded and of all missing chunks. Embedded chunks stay, also after an error.
 
     Raises:
         BusyError: another process fills the cache.
         GitmemError: the cache cannot be written.
-        NotAcceptedError: the store is opened: its texts are sent nowhere.
+        NotAcceptedError: the user only opened the store, so its texts are not sent.
     """
     store.acceptance.check()
     cache = Cache(store.private, embedder.name, embedder.model)
@@ -340,7 +340,7 @@ def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
 def _batches(
     store: Store, embedder: Embedder, files: Iterable[ChunkedFile], there: Collection[bytes]
 ) -> Iterator[dict[bytes, str]]:
-    """Yield batches of texts to embed by their keys, as large as the provider takes."""
+    """Yield batches of texts to embed, by key, as large as the provider accepts."""
     batch: dict[bytes, str] = {}
     size = 0
     for file in (file.file for file in files if not all(key in there for key in file.keys)):
@@ -358,7 +358,7 @@ def _batches(
 
 
 def safe_text(text: str, embedder: Embedder, store: Store) -> str:
-    """Return a text to embed; redact it if it leaves the machine, as it may not be committed yet."""
+    """Return a text to embed, redacted if it leaves the machine, as it may be uncommitted."""
     text = text.encode("utf-8", "replace").decode()
     if not embedder.remote:
         return text
