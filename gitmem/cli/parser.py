@@ -101,7 +101,12 @@ class Parser(argparse.ArgumentParser):
 
     def _word_hint(self, message: str) -> str:
         """Return what to do about a word too many, or missing; "" where that is unknown."""
+        option = re.match(r"argument (?:-\w/)?(--[\w-]+): expected one argument", message)
+        if option and (known := self._option_string_actions.get(option[1])) and not (known.choices or known.type):
+            return f"A text that begins with '-' stands behind '=': {option[1]}='-…'. "
         match = re.match(r"unrecognized arguments: (-\S+)?|the following arguments are required: (FILE)$", message)
+        if match and match[1] and self.asked == "gitmem facts forbid":
+            return f"Words that begin with '-' stand behind '--': gitmem facts forbid FACT -- '{match[1]}'. "
         return _TOO_MANY.get(" ".join(filter(None, (self.asked or self.prog, *match.groups()))), "") if match else ""
 
     def _near_option(self, message: str) -> str:

@@ -2,7 +2,8 @@
 
 A literal is the user's own words, such as `pip install`, `src/generated/*` or `datetime.utcnow`; `*` matches anything
 in one word or path. The prefix `command:`, `path:` or `text:` sets where it counts, else its form does. Commands are
-compared word by word (`gitmem.model.shell`); `|` in a literal is a pipe.
+compared word by word (`gitmem.model.shell`); `|` in a literal is a pipe. A literal may leave out the program:
+`push --force`, `--no-verify`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from gitmem.model.shell import SETS, commands
+from gitmem.model.shell import PRINTS, SETS, commands
 from gitmem.model.shell_reader import ShellCommand
 from gitmem.values import Value
 
@@ -38,6 +39,8 @@ _SETTINGS = (".json", ".yml", ".yaml", ".toml", "dockerfile")  # whose values ma
 _SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
 _DATABASES = frozenset("psql mysql mariadb sqlite3 duckdb cqlsh sqlcmd clickhouse-client mongosh".split())  # noqa: SIM905
+# Programs whose names are verbs of others, too: `uv pip`, `git rm`.
+_VERBS = frozenset("pip rm mv cp ln kill diff exec sh bash".split())  # noqa: SIM905
 _MAX_TEXT = 400_000  # characters of one call
 
 
@@ -59,7 +62,7 @@ def usable(literal: str) -> bool:
 def needles(literal: str) -> tuple[str, ...]:
     """Return strings, one of which the JSON of any matching call contains: the longest word, in both escapings."""
     words = re.split(r"[\s*\"\\]+", _parts(literal)[1])
-    word = max((word for word in words if word[:1] != "-"), key=len, default="")
+    word = max((word for word in words if word[:1] != "-"), key=len, default="") or max(words, key=len)
     escaped = "".join(
         letter if letter < "\x7f" else f"\\u{ord(letter):04x}" for letter in word if ord(letter) < 1 << 16
     )
@@ -75,9 +78,14 @@ def _is_caseless(literal: str) -> bool:
 def acts_on(literal: str) -> str:
     """Describe, as a part of a sentence, the acts of an agent in which a literal is looked for."""
     kinds, body = _parts(literal)
-    written = "writes into code" if COMMAND in kinds and " " in body else "writes"
+    written = "writes into code" if COMMAND in kinds and _is_line(body) else "writes"
     acts = (("runs", COMMAND in kinds), ("edits as a path", PATH in kinds), (written, TEXT in kinds))
     return " or ".join(act for act, is_looked_at in acts if is_looked_at)
+
+
+def _is_line(literal: str) -> bool:
+    """Return whether a literal can only be words of a command: two of them, or an option."""
+    return " " in literal or literal.startswith("-")
 
 
 def looks_like_pattern(literal: str) -> bool:
@@ -135,14 +143,25 @@ def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
     """Return whether commands match a literal; `|` in it requires the one to be piped into the next."""
     first, *rest = (part.split() for part in literal.split("|"))
     for place, command in enumerate(line):
-        if not first or _runs(first, command.words, rule):
+        if not first or _runs_part(first, command.words, rule):
             wanted = iter(rest)
             awaited = next(wanted, None)
             for later in takewhile(lambda command: command.is_piped, line[place + 1 :]):
-                awaited = next(wanted, None) if awaited and _runs(awaited, later.words) else awaited
+                awaited = next(wanted, None) if awaited and _runs_part(awaited, later.words) else awaited
             if awaited is None:
                 return True
     return False
+
+
+def _runs_part(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
+    """Return whether a command's words are those of a literal, which may begin behind the program: `push --force`.
+
+    One word alone is a program, or an option. What prints or finds its words runs none of them.
+    """
+    if _runs(literal, words, rule):
+        return True
+    is_part = _is_line(" ".join(literal)) and literal[0] not in _VERBS
+    return is_part and words[0].islower() and PRINTS.isdisjoint(words) and _runs(("*", *literal), words)
 
 
 def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
@@ -217,7 +236,7 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
         for line in lines
         if is_mark or not line.startswith(_COMMENTS) or (is_order and line.lstrip(_SIGNS).startswith(literal))
     )
-    if COMMAND in kinds and " " in literal:
+    if COMMAND in kinds and _is_line(literal):
         has_values, code = any(path.casefold().endswith(_SETTINGS) for path in call.paths), [*read]
         near = (line for line in code if literal.partition(" ")[0] in line)
         if any(_pipes(literal, commands(text)) for line in near for text in _run_strings(line, has_values=has_values)):

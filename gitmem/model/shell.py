@@ -40,7 +40,7 @@ _SCRIPT_OPTION = re.compile(r"-[a-z]*c|--command|--run|-Command|/[cC]")
 _CODE_OPTION = re.compile(r"-[a-zA-Z]*[cemr]|--eval|--print")  # gives an interpreter code instead of a file
 _INTERPRETERS = _SHELLS | {"node", "ruby", "php", "perl", "deno", "bun"}
 _PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
-_PRINTS = frozenset(("echo", "printf", "grep", "rg", "man", "which"))
+PRINTS = frozenset(("echo", "printf", "grep", "rg", "man", "which"))  # their words, and run none
 _MAX_COMMAND, _MAX_VALUE = 20_000, 200  # characters
 _MOST_COMMANDS, _MOST_RUN, _MOST_PLACES = 200, 24, 8
 _DEEPEST = 3  # shells within shells
@@ -58,7 +58,7 @@ def commands(script: str, depth: int = 0) -> list[ShellCommand]:
             if len(runs) > _MOST_COMMANDS:
                 return runs
             inner = _script(run)
-            runs += [] if inner else [command._replace(words=run)]
+            runs.append(command._replace(words=run))
             if not inner and _reads_script(run):
                 inner = command.text or command.heard
             runs += commands(inner, depth + 1) if inner and depth < _DEEPEST else []
@@ -122,7 +122,7 @@ def _places(words: tuple[str, ...], first: int, *, is_elsewhere: bool = False) -
         if is_elsewhere or not word[:1].isdigit():
             is_text = is_elsewhere and follows_option and " " in word
             places += [] if is_text else [place]
-            if word in _PRINTS or len(places) > _MOST_PLACES or not (is_elsewhere or follows_option):
+            if word in PRINTS or len(places) > _MOST_PLACES or not (is_elsewhere or follows_option):
                 break
         follows_option = False
     return places[1:] if is_elsewhere else places

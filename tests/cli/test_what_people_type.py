@@ -54,6 +54,8 @@ TYPED = {
     "facts list rules": "--kind rule",
     "facts confirm a --all": "'gitmem facts confirm --help'",
     "facts retire a b": "One fact a call",
+    "facts add x --forbids --no-verify": "--forbids='-…'",
+    "facts forbid x --no-verify": "FACT -- '--no-verify'",
     "pause 1 hour": "30m, 1h, 2d",
     "why src/app.py 6": "PATH:LINE",
     "config get review.approve": "gitmem config review.approve",

@@ -80,6 +80,13 @@ def test_paths_and_text_that_an_edit_writes(world):
     assert call(world, "Read", {"file_path": path}) == {}
 
 
+def test_the_words_of_a_command_without_its_program(world):
+    world.run("facts", "add", "No skipped hooks", "--forbids=--no-verify", "--forbids", "push --force")
+    assert "No skipped" in told(call(world, "Bash", {"command": "git push origin main --force"}))
+    assert "No skipped" in told(call(world, "Bash", {"command": "git commit --no-verify"}, session="s2", use="t2"))
+    assert call(world, "Bash", {"command": "git commit -m 'no push --force'"}, session="s3", use="t3") == {}
+
+
 def test_words_of_sql_are_met_in_small_letters_too(world):
     world.run("facts", "add", "Never drop a table", "--forbids", "DROP TABLE")
     for text in ("DROP TABLE users;", "drop table users;"):
