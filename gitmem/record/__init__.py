@@ -1,1 +1,1 @@
-"""Keep what the user and the agent said and did, at once: saves, turns, exchanges, facts, working memory."""
+"""Record saves, turns, exchanges, facts and working memory as they arise."""

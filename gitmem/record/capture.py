@@ -54,7 +54,7 @@ from gitmem.store.transaction import Transaction
 def log_changes(
     transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
 ) -> tuple[dict[str, bytes | None], list[str]]:
-    """Return the logs with new or fuller entries, and these ids; `goes_on`: the turn's beginning was saved."""
+    """Return the logs with new or completed entries, and the entries' ids; `goes_on`: a part of the turn was saved."""
     changes: dict[str, bytes | None] = {}
     ids = []
     tags = session_tag(session)
@@ -78,10 +78,10 @@ def log_changes(
 def _saved_entry(
     transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...]
 ) -> tuple[str, str] | None:
-    """Return the daily log that holds an entry already, and the entry's text there; None if none does.
+    """Return the daily log that already contains an entry, and the entry's text there; None without one.
 
-    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
-    The days of a session are those of its entries in `memory.md`.
+    A delivery after midnight or from another time zone is a day off, a transcript with a wrong clock more. The days of
+    a session are those of its entries in `memory.md`.
     """
     days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
     tail = tail_of(placed.entry.id)
@@ -98,9 +98,9 @@ def _saved_entry(
 
 
 def _updated(before: Fields, new: Fields) -> Fields:
-    """Return a saved exchange with the fields it lacked; a second delivery replaces no words.
+    """Return a saved exchange with missing fields added; a second delivery replaces no words.
 
-    An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
+    An exchange without an answer was saved during its turn: the new fields contain the whole turn.
     """
     request, words = _asked(before, new)
     if not before.answer:
@@ -117,9 +117,9 @@ def _updated(before: Fields, new: Fields) -> Fields:
 
 
 def _asked(before: Fields, new: Fields) -> tuple[str, tuple[str, ...]]:
-    """Return the request of an exchange that came twice, and the other words: a transcript has more than hooks told.
+    """Return the request and other words of an exchange delivered twice; a transcript has more of them than hooks.
 
-    Of two requests one is a message of the running turn, which came where the hook of the first was lost.
+    If the requests differ, one is a message within the turn, whose first hook was lost.
     """
     words = {_plain(words): words for words in (*before.words, *new.words)}
     requests = {_plain(added): (text, added) for text in (before.request, new.request) if (added := _addition(text))}
@@ -139,19 +139,19 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-Learn = Callable[[FactBook, Turn, Collection[str]], Changes]  # what a turn states, as changes of facts' files
+Learn = Callable[[FactBook, Turn, Collection[str]], Changes]  # returns the changes that save a turn's facts
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
-BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
+BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it has the log of each
 _TAG_PART = 20  # characters of a user's or a branch's name in a tag
-_MOST_STATES = 8  # in Current State: of other people and branches the newest stay
+_MOST_STATES = 8  # in Current State; the newest of other users and branches stay
 _MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 
 
 def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn: Learn) -> None:
     """Commit finished turns and long unfinished ones, and remove the events of finished turns.
 
-    `notices` gets what the user is to be shown, also of commits before one that fails. Raises GitmemError if they
-    could not be committed; they stay in the spool.
+    `notices` gets the messages for the user, also those of commits before one that fails. Raises GitmemError if the
+    turns could not be committed; they stay in the spool.
     """
     spool = HookSpool(store.private)
 
@@ -168,7 +168,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
             turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
             try:
                 capture_turn(transaction, store, turn, boot, learn)
-            except RefusedError as error:  # stays in the spool; others may go into another day's log
+            except RefusedError as error:  # it stays in the spool; others may belong to another day's log
                 transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
                 continue
             done += turn.sources if turn.closed else ()
@@ -186,7 +186,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
-    """Return whether a turn is to be saved now: it is finished, or long and not saved recently."""
+    """Return whether a turn is due: finished, or long and not saved recently."""
     if turn.closed or turn.session in over:
         return True
     if turn.tools < store.config.save.interval:
@@ -198,7 +198,7 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
 
 
 def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str], learn: Learn) -> list[str]:
-    """Add the commit of a turn, after a rotation if one is due; returns the archive of the rotation.
+    """Add the commit of a turn, after a rotation if one is due; return the archives made.
 
     `boot` are the `boot_lines` of the project. Raises RefusedError if a file of the store cannot hold the entry, or is
     a link.
@@ -229,7 +229,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
 
 
 def _without_queued(transaction: Transaction, changes: dict[str, bytes | None], turn: Turn) -> dict[str, bytes | None]:
-    """Return the day's log without the queued message of a turn before that has become this turn's request."""
+    """Return the daily log without an earlier turn's queued message that became this turn's request."""
     path = daily_path(f"{turn.started:%Y-%m-%d}")
     document = Document.parse(changes.get(path) or transaction.read(path) or b"")
     body, queued = document.body, queued_as(turn, saved_in(document.body))
@@ -244,9 +244,9 @@ def _without_queued(transaction: Transaction, changes: dict[str, bytes | None], 
 
 
 def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[str, bytes | None]:
-    """Return the record of code lines with those that a turn wrote, {} if it has them all or nothing was written.
+    """Return the record of code lines with a turn's lines added, {} if there are none to add.
 
-    Lines with a secret are left out: a digest of few unknown characters can be guessed.
+    Lines with a secret are left out: a few unknown characters can be guessed from a digest.
     """
     clean, began = cleaner(store, turn.started), turn.started.astimezone(UTC)
     roots = (os.path.dirname(store.root), _work_tree(turn.cwd), turn.cwd)
@@ -263,15 +263,15 @@ def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[st
 
 
 def _work_tree(folder: str) -> str:
-    """Return the top of the work tree that a session ran in, "" if it is unknown."""
+    """Return the top folder of the work tree of a session's folder, or ""."""
     try:
         return work_tree_of(folder)[0] if folder else ""
-    except ValueError:  # a name that no folder can have
+    except ValueError:  # not a valid name of a folder
         return ""
 
 
 def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
-    """Return the entries of a turn, without those of `memory.md` that it holds."""
+    """Return the entries of a turn, without those that `memory.md` already contains."""
     remembered = remember(
         turn,
         (os.path.dirname(store.root), turn.cwd),
@@ -283,21 +283,21 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
         return None
     saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
     if turn.prompt:
-        known = saved and split_fields(saved[1]).answer  # memory.md has it, or had it
+        known = saved and split_fields(saved[1]).answer  # memory.md contains or contained it
         return remembered._replace(told=None) if known else remembered
     before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
     if before is None:
         return remembered
-    told = remembered.told  # the turn continues a saved one: one exchange for both
-    joined = told._replace(text=joined_exchange(before.entry.text, told.text)) if told else None
+    continued = remembered.told  # the turn continues a saved one: both make one exchange
+    joined = continued._replace(text=joined_exchange(before.entry.text, continued.text)) if continued else None
     return remembered._replace(told=joined)
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
-    """Return the tag of a state: of the user, known by name and address, else of the machine, and of the branch."""
+    """Return the tag of a state: the user, by name and address, else the machine, and the branch."""
     user = store.identity().result()
     name, address = user.name, user.email
-    if address == GITMEM.email:  # of a container, whose user has no name
+    if address == GITMEM.email:  # in a container, the user has no name
         name = address = store.context.machine
     digest = f"{zlib.crc32(address.casefold().encode()):08x}"[:4]
     branch = slug(book.branch_of(turn.cwd), length=_TAG_PART)
@@ -305,9 +305,9 @@ def _whose(store: Store, book: FactBook, turn: Turn) -> str:
 
 
 def _state_of(store: Store, book: FactBook, turn: Turn) -> tuple[str, Entry | None] | None:
-    """Return the tag of who works where, and the entry of Current State: the task, its plan, what failed and is open.
+    """Return the tag and the entry of Current State: the task, its plan, failed commands and open steps.
 
-    The entry is None where nothing is open; all is None where the session has no working memory.
+    The entry is None if nothing is open; the result is None if the session has no working memory.
     """
     memory = read_working(store, turn.session)
     if memory is None or memory.task is None:
@@ -324,12 +324,12 @@ def _state_of(store: Store, book: FactBook, turn: Turn) -> tuple[str, Entry | No
     return tag, Entry(turn.entry_id("state"), at, STATE, text, tags)
 
 
-def _with_remembered(data: bytes, told: Entry | None, state: tuple[str, Entry | None] | None) -> bytes:
-    """Return `memory.md` with the exchange of a turn; the state of a user on a branch is that of their last turn."""
+def _with_remembered(data: bytes, exchange: Entry | None, state: tuple[str, Entry | None] | None) -> bytes:
+    """Return `memory.md` with the exchange of a turn and its state, which replaces that of the same user and branch."""
     document = Document.parse(data)
     body = document.body
-    if told is not None:
-        body = put_entry(body, RECENT_CONTEXT, told, document.newline)
+    if exchange is not None:
+        body = put_entry(body, RECENT_CONTEXT, exchange, document.newline)
     if state is not None:
         tag, entry = state
         every = [known.entry for known in entries_in(body, CURRENT_STATE) if known.entry.label == STATE]

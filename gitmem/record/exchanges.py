@@ -1,7 +1,7 @@
 """Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model.
 
-An exchange is its request and the first sentences of its answer, where there is none of what the agent said last, else
-the files that changed. Entries in archives, and entries that a user reworded, stay as they are.
+An exchange consists of its request and the first sentences of the answer, else of the agent's last text, else the files
+changed. Entries in archives, and entries that a user reworded, are not changed.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from gitmem.values import Value
 
 _ASKED, _DONE = 160, 180  # characters of the request and of the answer in a summary
 _NAMED = 3  # files
-_READ = 8_000  # characters of an answer that keywords come from
-_PER_FILE, _PER_REQUEST = 3, 2  # how much more a word of a file's name, or of the request, tells than one of the answer
+_READ = 8_000  # characters of an answer that are searched for keywords
+_PER_FILE, _PER_REQUEST = 3, 2  # weights of words in file names and in the request, relative to the answer
 
 
 def beginning_of(answer: str) -> str:
-    """Return the sentences that begin an answer, behind its courtesies, and fit into a summary."""
+    """Return the first sentences of an answer that fit into a summary, without courtesies."""
     return beginning(without_courtesies(answer), _DONE)
 
 
 def summary_of(asked: str, answer: str, files: Sequence[str]) -> str:
-    """Return the summary of an exchange: its request, and how its answer begins or which files changed."""
+    """Return the summary of an exchange: its request, and the beginning of its answer or the files changed."""
     changed = WORDS[is_korean(f"{asked} {answer[:_READ]}")][0]
     bases = ", ".join(map(_base, files[:_NAMED])) + (", …" if len(files) > _NAMED else "")
     result = beginning_of(answer) or (changed.format(bases) if files else "")
@@ -63,13 +63,13 @@ def summary_of(asked: str, answer: str, files: Sequence[str]) -> str:
 
 
 def keywords_of(asked: str, answer: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the keywords of an exchange: the words that the files, the request and the answer have most often."""
+    """Return the keywords of an exchange: the most frequent words of its files, request and answer."""
     score: dict[str, int] = {}
     shown: dict[str, str] = {}
     names = " ".join(_base(name).rpartition(".")[0] or _base(name) for name in files)
     for text, weight in ((names, _PER_FILE), (asked, _PER_REQUEST), (answer[:_READ], 1)):
         for stem, word in keywords(text):
-            if is_ending(stem):  # "했어" alone
+            if is_ending(stem):  # such as "했어" alone
                 continue
             shown.setdefault(stem, word.strip("._/-"))
             score[stem] = score.get(stem, 0) + weight
@@ -85,7 +85,7 @@ _MAX_READ = 20_000  # characters of a request and of an answer that are summariz
 
 
 class Made(Value):
-    """An exchange, and what its turn wrote into `memory.md`; the last words of a session wrote nothing there."""
+    """An exchange, and its turn's entry in `memory.md`; the last words of a session have none."""
 
     exchange: Exchange
     captured: Exchange
@@ -93,7 +93,7 @@ class Made(Value):
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `heard` gets what it has in the user's place."""
+    """Return the turns of a finished session's transcript; `heard` gets its texts in the user's place."""
     turns = fold(noting(hook_events(parts, host), [] if heard is None else heard))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
@@ -101,7 +101,7 @@ def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     """Return the significant exchanges of a session, in order, redacted and made without a model."""
     boot, project = boot_lines(store), os.path.dirname(store.root)
-    # What was said last instead of a request that was broken off; a request alone is mostly made once more.
+    # The last words after a broken-off request; a single unanswered request is mostly repeated.
     last = turns[-1] if len(turns) > 1 and not turns[-2].answer else None
     made = []
     for turn in turns:
@@ -137,7 +137,7 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         path = path or session_path(begun.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), file_name(session))
         data = transaction.read(path)
         if data is None and last_version(store.repository, path) is not None:
-            return 0  # cleared since
+            return 0  # it was cleared
         document = Document.parse(data or new_session(session, host, file_name(session), begun))
         body, changed = document.body, []
         for exchange in made:
@@ -161,14 +161,14 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
-    """Return `memory.md` with exchanges instead of the entries their turns wrote, if those are unchanged."""
+    """Return `memory.md` with exchanges in place of the entries of their turns, if those are unchanged."""
     document = Document.parse(data)
     body = document.body
     for item in changed:
         present = find_by_digest(body, tail_of(item.exchange.id))
         now = parse(present.entry) if present else None
         if present and now and took_the_place(now, item.captured):
-            # Perhaps of a longer turn.
+            # The entry may be of a longer turn.
             new = item.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)
         elif item.is_last_word and not present:
@@ -176,11 +176,11 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     return document.with_body(body).render()
 
 
-_LINKED = {"episodes": "task", "patterns": "error", "sessions": "session"}  # a fact's is its kind
+_LINKED = {"episodes": "task", "patterns": "error", "sessions": "session"}  # titles of links; a fact's is its kind
 
 
 def find_session_file(transaction: Transaction, session: str, started: datetime) -> str | None:
-    """Return the path of the file of a session that began then, None if it has none."""
+    """Return the path of the file of a session with this start, None without one."""
     name = file_name(session)
     folder = session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
     names = sorted(file for file in transaction.names(folder) if file.endswith(f"-{name}.md"))
@@ -188,7 +188,7 @@ def find_session_file(transaction: Transaction, session: str, started: datetime)
 
 
 def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Return the change of a document that adds links to these files, given with titles; {} if it has them all."""
+    """Return the change of a document that adds links to these files, given with titles; {} if all exist."""
     data, up = transaction.read(path), "../" * path.count("/")
     document = Document.parse(data or b"")
     new = [

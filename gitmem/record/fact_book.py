@@ -1,8 +1,8 @@
-"""The book of facts: every write of facts in the commit of a turn, a save or a session.
+"""The book of facts: all writes of facts in the commits of a turn, a save or a session.
 
 A known fact gains a source. A fact that contradicts one in force is kept beside it for review (`gitmem review`,
-`gitmem facts confirm`) or for a model's verdict (`gitmem.record.fact_edits`). A save loads this only for types that
-become facts.
+`gitmem facts confirm`) or for a model's verdict (`gitmem.record.fact_edits`). A save loads this module only for types
+that become facts.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ LONGEST = 8_000  # characters; a longer text is a document, and is saved as an e
 _MAX_SOURCES = 12
 _BEFORE = timedelta(seconds=1)
 _AT_ONCE = timedelta(minutes=1)
-SAVED = 0.9  # the confidence of what was saved as a decision and the like
-LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
+SAVED = 0.9  # the confidence of a saved fact
+LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and is about the project as it was then
 
 
 class FactBook:
@@ -62,7 +62,7 @@ class FactBook:
         self.new: list[Fact] = []
 
     def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
-        """Return a save's id and the changes that keep its fact: {} for none, None if it was committed before."""
+        """Return a save's id and the changes that keep its fact, {} if it has none, None if it was committed before."""
         made = fact_of(event, text)
         if made is None:
             return event.id, {}
@@ -75,7 +75,7 @@ class FactBook:
         return (event.id, {}) if changes is None else (changes[0].id, changes[1])
 
     def replace(self, loser: str, winner: str, when: datetime, *, sure: bool) -> Changes:
-        """Return the file changes by which one fact supersedes another, or where it is not sure, stands beside it."""
+        """Return the file changes that supersede a fact by another, or, if not `sure`, mark both for review."""
         facts: dict[str, Fact] = {}
         if not self.read_into(facts, loser, winner):
             return {}
@@ -88,7 +88,7 @@ class FactBook:
         return self.changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
 
     def settle(self, first: str, second: str) -> Changes:
-        """Return the file changes by which two facts no longer wait for a verdict between them: both hold."""
+        """Return the file changes that settle a pair of facts: both are in force and wait for no verdict."""
         facts: dict[str, Fact] = {}
         return (
             self.changes([*settle_both(facts, first, second).values()]) if self.read_into(facts, first, second) else {}
@@ -100,7 +100,7 @@ class FactBook:
         return self.changes([with_source(fact, source)]) if fact is not None and fact.binds else {}
 
     def branch_of(self, folder: str) -> str:
-        """Return the branch that is checked out in a folder of the project, "" for none."""
+        """Return the branch checked out in a folder of the project, "" for none."""
         code = project_code(folder, self.store.context.environ) if folder else None
         code = code or self.store.code()
         return checked_out(code)[0] if code else ""
@@ -111,7 +111,7 @@ class FactBook:
         return (code, *checked_out(code)) if code else (None, "", "")
 
     def learned_now(self, made: Fact) -> Fact:
-        """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
+        """Return a new fact with the checked-out branch and commit, and the lines of code it mentions."""
         if self.store.is_user_store or made.commit:
             return made
         code, branch, commit = self._checked_out
@@ -120,13 +120,13 @@ class FactBook:
     def keep(
         self, made: Fact, source: str, *, again: bool, compared: Collection[str] = ()
     ) -> tuple[Fact, Changes] | None:
-        """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
+        """Return a fact and the file changes that keep it; None if it ended and is not revived.
 
-        A fact that is there already gains the source. `again`: a user says it, so it is in force again if it had ended.
-        What may contradict it stays beside it for review, but for the facts that a model `compared` it with.
+        An existing fact gains the source. `again`: a user states it, so it is in force again if it had ended.
+        Facts that may contradict it are marked for review, except those that a model `compared` it with.
         """
         known = self.known().get(made.id)
-        there = self.read(known or made)  # or made by an earlier commit of the transaction
+        there = self.read(known or made)  # maybe made by an earlier commit of the transaction
         if known is not None and there is None:
             return None  # its file cannot be changed
         there = there and _said_again(there, made, self.transaction.now)
@@ -149,21 +149,19 @@ class FactBook:
         apart = (rival for rival in near if rival.id not in compared)
         disputed = [rival.id for rival in rivals_of(new, apart)]
         if there is not None and there.superseded_by in others:
-            disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
+            disputed.append(there.superseded_by)  # stated again, it contradicts the fact that replaced it
         for other in disputed:
             if self.read_into(facts, other):
                 facts |= dispute(facts, fact.id, other)
-                if (
-                    follows[other] < facts[other].created
-                ):  # its clock was ahead: history decides which is the later word
+                if follows[other] < facts[other].created:  # its clock was ahead: the order in history counts
                     facts[other] = facts[other]._replace(created=follows[other] - _BEFORE)
         return facts[fact.id], self.changes([*facts.values()])
 
     def _clamped(self, new: Fact, facts: Iterable[Fact]) -> list[Fact]:
-        """Return the facts, those that a clock ahead dated after a new one with the time of the new one: it follows.
+        """Return the facts, with times after a new fact's lowered to its time if a clock was ahead.
 
-        What is committed as soon as it was said follows all that the memory holds; of what was said before, as in a
-        session that has ended, only a time that is still to come is known to be wrong.
+        A fact committed when stated is later than all existing ones; for one stated earlier, as in an ended session,
+        only times in the future are known to be wrong.
         """
         now = self.transaction.now
         latest = new.created if now - new.created < _AT_ONCE else max(now, new.created)
@@ -202,7 +200,7 @@ class FactBook:
 
 
 def known_as(store: Store, event: Save) -> Fact | None:
-    """Return the undisputed fact in force that says what a save says, so that nothing is to be saved."""
+    """Return the undisputed fact in force with the words of a save, which need not be saved then."""
     made = fact_of(event, clean_text(redact(event.text, allow=store.config.redaction.allow).text))
     status = what_holds(facts := known_facts(store))
     undisputed = (fact for fact in facts if status[fact.id].standing is Standing.IN_FORCE)
@@ -229,18 +227,18 @@ def fact_of(event: Save, text: str) -> Fact | None:
 
 
 def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
-    """Return a fact that is said again: with the parts of both, and with the words that a purge took."""
+    """Return an existing fact stated again, with the project parts of both, and words that a purge removed."""
     there = there._replace(scope=wider(there, made))
     return reworded(there, made.text, now) if there.status is FactStatus.PURGED else there
 
 
 def wider(first: Fact, second: Fact) -> tuple[str, ...]:
-    """Return the parts of the project in which one of two facts that say the same is shown."""
+    """Return the parts of the project of two facts that say the same."""
     return tuple(dict.fromkeys((*first.scope, *second.scope))) if first.scope and second.scope else ()
 
 
 def with_source(fact: Fact, source: str) -> Fact:
-    """Return a fact with one more source; of many the first and the last ones stay."""
+    """Return a fact with one more source; of many, the first and the last ones are kept."""
     if source in fact.sources:
         return fact
     sources = (*fact.sources, source)

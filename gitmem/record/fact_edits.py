@@ -1,7 +1,7 @@
-"""Confirm, retire, reword and supersede facts as a user says; compare facts that no session here taught.
+"""Confirm, retire, reword and supersede facts on a user's request; compare facts not learned in a session here.
 
-`gitmem.record.fact_book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted,
-are compared once, in the background, on each machine, but for pairs that a user or a model's judgement settled.
+`gitmem.record.fact_book` compares the facts of its own commit. All other new facts (synced, saved or adopted) are
+compared once, in the background, on each machine, except pairs that a user or a model's judgement settled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
-BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
+BOTH_HOLD = "Both hold:"  # prefix of a commit's subject
 _MOST_NAMED = 5  # facts in an error
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
@@ -42,11 +42,11 @@ _UNREADABLE = "'gitmem doctor' names the line that is wrong."
 
 
 class MovedOnError(GitmemError):
-    """A fact has changed since the user who edits it saw it."""
+    """A fact has changed since the user saw it who edits it."""
 
 
 def find_fact(store: Store, text: str, kind: FactKind | None = None) -> Fact:
-    """Return the fact of an id, its prefix or file name, else the only one (of a kind) that says a text, or raise."""
+    """Return the fact of an id, id prefix or file name, else the only one (of a kind) with a text, or raise."""
     bare = text.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
     by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
@@ -56,7 +56,7 @@ def find_fact(store: Store, text: str, kind: FactKind | None = None) -> Fact:
 
 
 def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
-    """Return the only fact in force with the words of a text, or that has them among others."""
+    """Return the only fact in force with exactly the words of a text, or else containing them."""
     words = " ".join(text.split()).strip(" .").casefold()
     exact = [fact for fact in known_facts(store) if has_same_words(fact.description, text)]
     current = [fact for fact in known_facts(store) if fact.binds]
@@ -69,7 +69,7 @@ def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
         remedy = f"To have it in force again: gitmem facts confirm {exact[-1].id}"
         raise NotFoundError(f"{exact[-1].id} says that, and is {exact[-1].status} already.", remedy)
     near = (saying or [fact for fact in current if may_concern(fact.description, text)])[:_MOST_NAMED]
-    whose = People(store).whose  # no fence is around an error: it does not have the words of another author
+    whose = People(store).whose  # an error is not fenced, so it must not quote another author
     listed = "; ".join(f"{fact.id} {f'by {by}' if (by := whose(fact.id)) else fact.description}" for fact in near)
     what = "More than one fact in force says" if saying else "No fact in force says"
     remedy = f"Give the id of one: {listed}" if near else "'gitmem facts list' lists them."
@@ -84,11 +84,11 @@ def read_fact(store: Store, known: Fact) -> Fact:
         fact = next(last_versions(store, known.path), None)
     if fact is None:
         raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
-    return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
+    return known._replace(source=fact.source) if known.text else fact  # it has a text if its line was edited by hand
 
 
 def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
-    """Confirm facts as true of the present code, in place of those that they contradict; return the commits."""
+    """Confirm facts for the present code, superseding those that they contradict; return the commits."""
     code, now = store.code(), store.context.clock()
     branch, commit = checked_out(code) if code else ("", "")
 
@@ -98,7 +98,7 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
             for neighbour in (*linked[name].review, linked[name].superseded_by):
                 if neighbour in changed:
                     changed |= supersede(changed, neighbour, name, now)
-            # Where nothing else changes, it is in force since when it was.
+            # If nothing else changes, its time stays.
             fact = revived(changed[name], now)._replace(review=(), confidence=CONFIRMED)
             changed[name] = cite(code, fact, branch, commit) if code and commit else fact
         return changed
@@ -130,7 +130,7 @@ def _subject(verb: str, facts: Sequence[Fact]) -> str:
 def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     """Replace the text of a fact; its id and file stay. Returns the commits; raises RefusedError.
 
-    Its pairs are compared anew: one that the words made, and no longer make, waits for no decision.
+    Its pairs are compared again: one caused by the old words only no longer waits for a decision.
     """
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     check_length(clean)
@@ -138,7 +138,7 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
     new = reworded(fact, clean, now)
-    rivals, settled = _unsettled_rivals(store, new), _outworded(store, new, fact.description)
+    rivals, settled = _unsettled_rivals(store, new), _no_longer_contradicted(store, new, fact.description)
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {**linked, fact.id: reworded(linked[fact.id], clean, now)}
@@ -150,17 +150,17 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     return change_facts(store, [fact, *(rival._replace(source=b"") for rival in (*rivals, *settled))], plan, subject)
 
 
-def _outworded(store: Store, fact: Fact, *said: str) -> list[Fact]:
-    """Return the facts paired with a reworded one that it contradicts no more, by what it `said`, else its history."""
+def _no_longer_contradicted(store: Store, fact: Fact, *old_words: str) -> list[Fact]:
+    """Return the facts paired with a reworded one by its `old_words` (else its history) but not by its new ones."""
     near = (known for known in known_facts(store) if known.id in fact.review or fact.id in known.review)
     pairs = [known for known in near if not contradict(fact.description, known.description)]
-    if pairs and not said:
-        said = tuple(old.description for old in last_versions(store, fact.path))
-    return [known for known in pairs if any(contradict(words, known.description) for words in said)]
+    if pairs and not old_words:
+        old_words = tuple(old.description for old in last_versions(store, fact.path))
+    return [known for known in pairs if any(contradict(words, known.description) for words in old_words)]
 
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
-    """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
+    """Return the facts that may contradict the new words of a fact, except pairs settled as both in force."""
     weighed = _weighed(store)
     is_current = any(known.id == fact.id for known in weighed)
     return [rival for rival in rivals_of(fact, weighed) if not _is_settled(store, fact, rival)] if is_current else []
@@ -176,7 +176,7 @@ def check_length(text: str) -> None:
 
 
 def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
-    """Have every session told facts first, or no longer so. Returns the commits."""
+    """Pin facts, so that every session is shown them first, or unpin them. Returns the commits."""
     subject = _subject("Pin" if pinned else "Unpin", facts)
     return change_facts(
         store, facts, lambda linked: {fact.id: linked[fact.id]._replace(pinned=pinned) for fact in facts}, subject
@@ -192,7 +192,7 @@ def check_literals(literals: Collection[str]) -> None:
 
 
 def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
-    """Set a fact's literals, none to forbid nothing, and what is to be done; raises as `check_literals`."""
+    """Set a fact's literals (none: forbid nothing) and what an agent does at a match; raises as `check_literals`."""
     check_literals(literals)
     subject = _subject("Warn of commands by" if literals else "Warn of no command by", [fact])
     enforce = enforce if literals else ""
@@ -210,9 +210,9 @@ def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
 
 
 def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...]:
-    """Do what a user or an agent asks for a fact, by the name of the act; returns the commits.
+    """Carry out an act that a user or agent requests on a fact, by the act's name; return the commits.
 
-    `text` is why (`retire`, `resolve`), the new words (`edit`), or the id of what holds instead (`supersede`).
+    `text` is the reason (`retire`, `resolve`), the new text (`edit`), or the successor's id (`supersede`).
     """
     if act in {"retire", "resolve"}:
         return retire(store, fact, text)
@@ -228,12 +228,12 @@ def change_facts(
 ) -> tuple[str, ...]:
     """Commit changes to facts, and to those linked with them; returns the commits.
 
-    `plan` gets all of these by id and returns those that it changes. A fact given with its content is changed only
-    while its file still has that content. Raises MovedOnError if it has another one by now; nothing was changed.
+    `plan` gets all of these by id and returns the changed ones. A fact given with its content is changed only while its
+    file still has that content. Else raises MovedOnError, and nothing is changed.
     """
 
     def commit(transaction: Transaction) -> None:
-        transaction.read(MEMORY)  # an edit of a line by hand changes facts
+        transaction.read(MEMORY)  # so that edits of lines by hand are applied
         book = FactBook(store, transaction)
         linked: dict[str, Fact] = {}
         wanted = [fact.id for fact in facts]
@@ -258,8 +258,8 @@ def change_facts(
 def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
     """Move a fact into another store: a commit in each. Returns both, that of the other store first.
 
-    It is written there first, so that a crash between the two leaves it twice, not nowhere. Links to other facts stay
-    behind. What was pushed stays in the history of the remote.
+    It is written there first, so that a crash in between leaves two copies, not none. Links to other facts are not
+    moved. A pushed fact stays in the history of the remote.
     """
     fact = read_fact(store, known)
     moved = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
@@ -300,7 +300,7 @@ def waiting_pairs(store: Store) -> list[Pair]:
 
 
 class Holds(StrEnum):
-    """Which of two facts holds."""
+    """Which of two facts is in force."""
 
     NEWER = "newer"
     OLDER = "older"
@@ -322,7 +322,7 @@ def compare_new_facts(store: Store) -> None:
     path, now = compared_file(store), time.time_ns()
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
-    # Before gitmem kept digests, a line was the id alone.
+    # Older lines have the id alone, without a digest.
     for new in [words for fact in facts if not {words := _words_of(fact), fact.id} & known][:_AT_ONCE]:
         fact = next(fact for fact in facts if _words_of(fact) == new)
         _settle_reworded(store, fact)
@@ -331,22 +331,22 @@ def compare_new_facts(store: Store) -> None:
             _mark_for_review(store, rival, fact)
         facts = _weighed(store) if rivals else facts
         seen.append(new)
-        with contextlib.suppress(OSError):  # else it is compared again
+        with contextlib.suppress(OSError):  # if this fails, it is compared again
             replace_file(path, "".join(f"{name}\n" for name in seen[-_MOST_SEEN:]).encode())
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))
 
 
 def _words_of(fact: Fact) -> str:
-    """Return what names a fact in these words: one that is reworded is compared like a new one."""
+    """Return the key of a fact with its words, so that a reworded one is compared like a new one."""
     return f"{fact.id} {zlib.crc32(fact.description.encode('utf-8', 'replace')):08x}"
 
 
 def look_at_arrivals(store: Store) -> bool:
-    """Compare all facts that a sync, a clone, a backup or an import brought, and look up whose they are.
+    """Compare all facts from a sync, a clone, a backup or an import, and look up their authors.
 
-    Both are done before anything shows them. Return whether that changed the memory. A failure is left to the next
-    session's upkeep.
+    Call it before anything shows them. Return whether it changed the memory. After a failure, the next session's
+    upkeep tries again.
     """
     if not store.may_write():
         return False
@@ -367,9 +367,9 @@ def _weighed(store: Store) -> list[Fact]:
 
 
 def _is_settled(store: Store, *facts: Fact) -> bool:
-    """Return whether a user said that facts all hold, or a model's judgement compared them in these words.
+    """Return whether a user settled facts as all in force, or a model's judgement compared them in these words.
 
-    The commit of a judgement compared its facts with all that its tree has, on whatever machine it was made.
+    The commit of a judgement compared its facts with all facts in its tree, on any machine.
     """
 
     def is_in(commit: Commit, fact: Fact) -> bool:
@@ -387,13 +387,13 @@ def _is_settled(store: Store, *facts: Fact) -> bool:
 
 
 def _settle_reworded(store: Store, fact: Fact) -> None:
-    if settled := _outworded(store, fact):
+    if settled := _no_longer_contradicted(store, fact):
         names, subject = [known.id for known in settled], f"No longer contrary, as edited: {fact.description}"
         change_facts(store, [fact, *settled], lambda linked: settle_both(linked, fact.id, *names), subject)
 
 
 def _mark_for_review(store: Store, first: Fact, second: Fact) -> None:
-    """Mark two facts for review, unless they are, or a user or a model settled that both hold."""
+    """Mark two facts for review, unless they already are or were settled by a user or a model."""
     if second.id in first.review or first.id in second.review or _is_settled(store, first, second):
         return
     subject = f"Contradiction: {max(first, second, key=lambda fact: fact.when).description}"

@@ -1,4 +1,4 @@
-"""Read a session without its secrets and noise: what waits in the spool of the hooks, and the end of a transcript."""
+"""Read a session from the hooks' spool and the end of its transcript, without secrets and noise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gitmem.values import TypeVar, Value
 AnyValue = TypeVar("AnyValue", bound=Value)
 _JUST_NOW = timedelta(seconds=5)
 IDLE = timedelta(hours=1)  # after which a session counts as over
-_ZONES = timedelta(days=2)  # by which a name that begins with a local time may be off, and more
-_MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
+_ZONES = timedelta(days=2)  # tolerance for names that begin with a local time
+_MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # of the spool that are read at a session's start
 _TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each answer
 _BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
 
@@ -36,7 +36,7 @@ class PendingSession(Value):
 
 
 class Pending(Value):
-    """The spool: its events, their turns and sessions, compactions, and files without use or that cannot be parsed."""
+    """The spool: its events, their turns and sessions, compactions, and useless or unparsable files."""
 
     turns: tuple[Turn, ...]
     sessions: tuple[PendingSession, ...]
@@ -53,12 +53,12 @@ class Pending(Value):
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs.
 
-    What arrived in a pause is of no use, and neither is the transcript of a session that was paused: it has the words.
+    Events during a pause are dropped, and so is the transcript of a paused session, which has the same words.
     """
     context, stopped = store.context, pauses(store)
 
     def event_of(file: Delivered) -> tuple[str, int, HookEvent | None, bool]:
-        """Return a payload's name, its host's process, its event, None for no use, and whether it can be parsed."""
+        """Return a payload's name, its host's process, its event (None if useless), and whether it can be parsed."""
         try:
             label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
             event = None
@@ -97,7 +97,7 @@ def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
 
 
 def _completed(turn: Turn, transcript: str) -> Turn:
-    """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
+    """Return a turn with its prompt and answer from the transcript; hooks other than Claude Code's may omit them."""
     is_complete = turn.prompt and (turn.answer or not turn.closed)
     told_all = is_complete or not transcript or turn.host == _TELLS_ALL
     recorded = None if told_all else recorded_turn(transcript, turn)
@@ -108,18 +108,18 @@ def _completed(turn: Turn, transcript: str) -> Turn:
 
 
 def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
-    """Return whether a turn that ended just now has no answer, though its host tells answers in a transcript."""
+    """Return whether a turn that just ended lacks its answer, although its host's transcript will contain it."""
     is_late = turn.closed and not turn.answer and turn.host != _TELLS_ALL and now - turn.ended < _JUST_NOW
     return is_late and os.path.isdir(os.path.dirname(transcript))
 
 
 def glance(store: Store) -> Pending | None:
-    """Return the content of the spool, None if it is too large to be read at a session's start."""
+    """Return the content of the spool, None if it is too large to read at a session's start."""
     return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
 
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
-    """Return the pending turns, a killed session's last one with the words that only its transcript has."""
+    """Return the pending turns, completing a killed session's last one from its transcript."""
     if not pending.turns:
         return ()
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
@@ -137,19 +137,19 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
 
 
 def boot_lines(store: Store) -> frozenset[str]:
-    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
+    """Return the lines of files such as CLAUDE.md, which the agent loads itself, so that memory omits them."""
     project = os.path.dirname(store.root)
     files = (read_small(os.path.join(project, name)) or b"" for name in BOOT_FILES)
     return content_lines(data.decode("utf-8", "replace") for data in files)
 
 
 def may_be_purged(store: Store, said: datetime) -> bool:
-    """Return whether something was purged since a moment, or shortly before it, as names of records tell cheaply."""
+    """Return whether something was purged since shortly before a moment, by the names of the purge records."""
     return max(store.names(PURGED), default="") >= f"{said - _ZONES:%Y%m%d}"
 
 
 def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
-    """Return the function that takes secrets, less those allowed, and what was purged since `said` out of texts."""
+    """Return a function that removes secrets, except allowed ones, and text purged since `said`."""
     from gitmem.redact.redact import redact
 
     allow = store.config.redaction.allow
@@ -161,7 +161,7 @@ def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
 
 
 def forgotten(store: Store, session: str, said: datetime) -> bool:
-    """Return whether a session was forgotten for good since something was `said` in it."""
+    """Return whether a session was forgotten for good since the time `said`."""
     if not may_be_purged(store, said):
         return False
     from gitmem.purge.again import is_forgotten
@@ -170,7 +170,7 @@ def forgotten(store: Store, session: str, said: datetime) -> bool:
 
 
 def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
-    """Return a value with these fields cleaned, each a text or texts."""
+    """Return a value with these fields, each a text or texts, cleaned."""
     fields = {name: getattr(value, name) for name in names}
     return value._replace(
         **{name: clean(field) if isinstance(field, str) else tuple(map(clean, field)) for name, field in fields.items()}
@@ -178,10 +178,10 @@ def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> A
 
 
 def redacted(turn: Turn, store: Store) -> Turn:
-    """Return a turn without secrets and what was purged since it began, with its part of the project.
+    """Return a turn without secrets and text purged since it began, with its part of the project.
 
-    Nothing is left of a turn whose session was forgotten since. Call it before texts are shortened, which could cut off
-    a secret's end.
+    A turn whose session was forgotten since becomes empty. Call it before texts are shortened, which could cut off a
+    secret's end.
     """
     if forgotten(store, turn.session, turn.started):
         return Turn(turn.session, turn.host, turn.key, turn.started, turn.ended, closed=turn.closed)
@@ -216,9 +216,9 @@ def context_tokens(path: str) -> tuple[int, int]:
 
 
 def in_context(path: str, marker: str) -> bool:
-    """Return whether a transcript holds `marker` after its last compaction.
+    """Return whether a transcript contains `marker` after its last compaction.
 
-    Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
+    Only the end of a large transcript is read; if it has neither, the marker is assumed to be before it.
     """
     data, whole = read_end(path, _MARKER_BYTES)
     marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
@@ -226,12 +226,12 @@ def in_context(path: str, marker: str) -> bool:
 
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:
-    """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
+    """Return a turn from the end of its host's transcript, the last one for a turn without a prompt."""
     from gitmem.model.transcript import hook_events
 
     name = name_of(turn.host)
     host = find_host(name)
-    lines: Iterable[str] | None = host.lines(path) if host.lines else None  # of a transcript that is no file of lines
+    lines: Iterable[str] | None = host.lines(path) if host.lines else None  # for a transcript that is no file of lines
     if lines is None:
         lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
     turns = fold(hook_events(read_records(lines, name=name), turn.host))
@@ -240,5 +240,5 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
         for recorded in reversed(turns)
         if recorded.prompt and (not turn.prompt or is_same_turn(recorded, turn))
     )
-    # Of a long turn, the end of the transcript does not have the prompt.
+    # The end of the transcript may lack the prompt of a long turn.
     return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

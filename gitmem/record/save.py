@@ -29,15 +29,15 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from gitmem.record.fact_book import FactBook
 
-_FEWEST_BYTES = 3  # a token of a full file; it has four by the estimate
-BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
+_FEWEST_BYTES = 3  # per token of a full file, at least; the estimate is four
+BATCH = 500  # events of one lock and one fast-import
 
 
 class Saved(Value):
     """A committed save: its entry's id, and the commit (None if another process made it).
 
-    The id is that of the fact if the type lasts. `redacted` counts the secrets and `<private>` passages
-    left out of its text, by kind. With `known` nothing was saved: a fact in force says the same, in these words.
+    The id is the fact's for a type that lasts. `redacted` counts the secrets and `<private>` passages
+    removed from its text, by kind. `known`: nothing was saved, as a fact in force has the same words.
     """
 
     id: str
@@ -51,8 +51,8 @@ class Saved(Value):
 class Drained(Value):
     """The result of a drain: commits by event name, archives made, and notices for the user.
 
-    `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
-    user solves a problem. `added` are the added entries by event name.
+    `refused` has the reasons why events were set aside, as they cannot be committed, or stay in the spool until a user
+    solves a problem. `added` are the added entries by event name.
     """
 
     commits: dict[str, str]
@@ -63,7 +63,7 @@ class Drained(Value):
 
 
 def labelled(kind: MemoryType, text: str) -> tuple[MemoryType, str]:
-    """Return the type and the rest of a note that begins with a label such as "Decision:"; of another text, itself."""
+    """Return the type and rest of a note that begins with a label such as "Decision:", else the arguments."""
     from gitmem.text.words import phrases  # late: its tables
 
     line = text.strip().partition("\n")[0]
@@ -94,7 +94,7 @@ def save_text(
     host: str,
     forbids: tuple[str, ...] = (),
 ) -> Saved:
-    """Save what is said now, under an id of its own, unless a fact in force says it already. Raises as `save`."""
+    """Save a new text under its own id, unless a fact in force has the same words. Raises as `save`."""
     if "\0" in text:
         raise RefusedError("The text has a NUL character, as pictures and programs have.", "Save words about it.")
     at = store.context.clock()
@@ -112,7 +112,7 @@ def save_text(
 
 
 def _contradictions(store: Store, identifier: str) -> Iterator[str]:
-    """Yield the sentence that says that a saved fact waits for a decision, if it does."""
+    """Yield a notice if a saved fact waits for a decision."""
     from gitmem.store.known_facts import known_facts
 
     facts = {fact.id: fact for fact in known_facts(store)}
@@ -125,7 +125,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     """Save one event; returns when its commit is on disk.
 
     Raises:
-        GitmemError: it is not committed; the message says whether it is in the spool or was kept aside.
+        GitmemError: it is not committed; the message says whether it is in the spool or was set aside.
         OSError: it could not be written into the spool.
     """
     store.check_writes()
@@ -137,7 +137,9 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         if name in drained.refused:
             raise drained.refused[name]
     except GitmemError as error:
-        commit = _committed_since(store, tip_before, event)  # before the spool, which loses an event after its commit
+        commit = _committed_since(
+            store, tip_before, event
+        )  # checked before the spool, as an event leaves it after its commit
         if commit is None and name in spool.names():
             error.message = f"Not committed yet: {error.message.removeprefix(f'Nothing was saved to {store.root}: ')}"
             first = error.remedy or "'gitmem doctor' says what is wrong."
@@ -154,7 +156,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
 
 
 def _with_scope(store: Store, event: Save) -> Save:
-    """Return a save with the part of the project that the command works in, unless it names one."""
+    """Return a save with the command's part of the project, unless it names one."""
     scope = "" if scopes_in(event.tags) else store.scope_of(store.folder)
     return event._replace(tags=(*event.tags, *scope_tags(scope))) if scope else event
 
@@ -173,7 +175,7 @@ def _committed_since(store: Store, tip_before: str | None, event: Save) -> str |
 
 
 def _added(store: Store, event: Save) -> Added:
-    """Return what another process added for a save."""
+    """Return the entry that another process added for a save."""
     clean, identifier = redact(event.text, allow=store.config.redaction.allow), event.id
     if event.type.lasts:
         from gitmem.record.fact_book import fact_of
@@ -192,7 +194,7 @@ def _notice(kinds: dict[str, int]) -> str:
 
 
 def drain(store: Store, *, scan: bool = False) -> Drained:
-    """Commit all events in the spool, in order, and remove them; a failure also tells the notices until then."""
+    """Commit all events in the spool, in order, and remove them; an error includes the notices so far."""
     done = Drained({}, [], [], {}, {})
     while True:
         try:
@@ -222,7 +224,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
 
 
 class _Batch(Value):
-    """What one transaction over the spool planned, by event name; `placed` are places of commits among its `drafts`."""
+    """The plan of a transaction over the spool, by event name; `placed` are indexes of commits in its `drafts`."""
 
     placed: dict[str, int]
     added: dict[str, Added]
@@ -238,7 +240,7 @@ def plan_saves(store: Store, transaction: Transaction) -> _Batch:
     batch = _Batch({}, {}, [], [], {}, [])
 
     @cache
-    def book() -> FactBook:  # only saves that last need it
+    def book() -> FactBook:  # needed only for saves that last
         from gitmem.record.fact_book import FactBook
 
         return FactBook(store, transaction)
@@ -257,7 +259,7 @@ def plan_saves(store: Store, transaction: Transaction) -> _Batch:
             if archive := rotate_if_full(transaction, store):
                 batch.archives.append(archive)
             added = add_save(transaction, store, parsed, book)
-        except RefusedError as error:  # others may go into another day's log
+        except RefusedError as error:  # others may belong to another day's log
             batch.refused[event.name] = error
             continue
         if added is not None:
@@ -270,16 +272,16 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     """Rotate a full `memory.md`, so that later entries go into the new one; return the archive."""
     config = store.config.rotation
     size = len(transaction.read(MEMORY) or b"")
-    if size < _FEWEST_BYTES * config.threshold_tokens:  # then the import is for nothing
+    if size < _FEWEST_BYTES * config.threshold_tokens:  # then skip the import
         return None
 
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None
-    from gitmem.archive.rotate import rotate  # late, as here and below: few saves rotate, none joins days
+    from gitmem.archive.rotate import rotate  # imported late: few saves rotate
 
     try:
         return rotate(transaction, store).archive
-    except RefusedError as error:  # such as a file in place of the folder: saves go on into the full one
+    except RefusedError as error:  # such as a file in place of the folder: saves continue in the full memory.md
         transaction.notices.append(f"memory.md is full and stays as it is: {error.sentences}")
         return None
 
@@ -295,7 +297,7 @@ class Added(Value):
 
 
 def add_save(transaction: Transaction, store: Store, event: Save, lasting: Callable[[], FactBook]) -> Added | None:
-    """Add the commit of a save, with its fact if it lasts; None if it is there already."""
+    """Add the commit of a save, with its fact if it lasts; None if it was committed before."""
     day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
@@ -334,7 +336,7 @@ def day_of(path: str) -> str:
 
 
 def day_log(store: Store, transaction: Transaction, path: str) -> str:
-    """Return the text of a daily log, or of the last version of one that was consolidated, "" if there is none."""
+    """Return the text of a daily log, or the last version of a consolidated one, or ""."""
     daily = transaction.read(path)
     if daily is None and day_of(path) < (transaction.now - _RECENT).strftime("%Y-%m-%d"):
         from gitmem.archive.rotate import log_before
@@ -352,7 +354,7 @@ def memory_of(transaction: Transaction) -> bytes:
     """Return `memory.md`, or a new one."""
     memory = transaction.read(MEMORY)
     if memory is None:
-        from gitmem.store.init import new_memory  # late: a store has its memory.md
+        from gitmem.store.init import new_memory  # imported late: a store nearly always has its memory.md
 
         return new_memory(transaction.now)
     return memory

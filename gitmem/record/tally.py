@@ -1,7 +1,7 @@
-"""Compare what a user said in a transcript with what the store has of it, at its import or end.
+"""Compare a user's messages in a transcript with those in the store, at its import or end.
 
-What they said is counted where the transcript's records become events, before these are folded into turns, so that a
-message which no turn took is missed, too.
+Messages are counted in the transcript's events, before these are folded into turns, so that a message that is in no
+turn is noticed, too.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gitmem.values import Value
 
 NOTICE, SEEN, COURTESY = "the host's notice", "logged once and said again", "courtesy"
 BOOT = "a file that the agent loads itself"
-_DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # a log may be that of another time zone
-_COMPARED = 60  # words of a text: long ones are shortened
+_DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # the log's day may be that of another time zone
+_COMPARED = 60  # words of a text that are compared, as long texts are shortened
 _WORD = re.compile(r"\w+")
 
 
 class Heard(Value):
-    """A text that a transcript has in the user's place: "" is a notice, which they did not write.
+    """A text in the user's place in a transcript; "" for a notice, which the user did not write.
 
-    A queued one may come again as a prompt of its own.
+    A queued one may be repeated as a prompt.
     """
 
     at: datetime
@@ -44,7 +44,7 @@ class Heard(Value):
 
 
 def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEvent]:
-    """Yield the events of a transcript, and note what each has in the user's place."""
+    """Yield the events of a transcript, and add their texts in the user's place to `heard`."""
     for event in events:
         if event.kind is HookKind.NOTICE:
             heard.append(Heard(event.at, ""))
@@ -56,14 +56,14 @@ def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEven
 
 
 def _bare(words: UserWords) -> str:
-    """Return what was said; of a command its first line: the output, which may come apart from it, is none."""
+    """Return the user's words, of a command its first line only, as its output may be recorded apart."""
     if words.kind is WordKind.COMMAND:
         return words.text.partition("\n")[0]
     return words.text or words.about
 
 
 def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
-    """Return how many texts in the user's place the day's logs lack, by reason; `turns` are those of the transcript."""
+    """Count the texts in the user's place that the daily logs lack, by reason; `turns` are the transcript's."""
     boot = boot_lines(store)
     saved = _saved(store, heard, turns)
     logged = set(saved)
@@ -71,7 +71,7 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
     for words in heard:
         clean = cleaner(store, words.at)(human_text(words.text) or words.text)
         head = _head(clean)
-        if words.text and not head:  # private or purged: nothing to save
+        if words.text and not head:  # private or purged
             continue
         if saved[head] > 0:
             saved[head] -= 1
@@ -87,7 +87,7 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
 
 
 def _saved(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
-    """Return how often the logs around the days of a transcript, or with one of its turns, have each text."""
+    """Count each text in the logs around the days of a transcript, or with one of its turns."""
     times = [words.at for words in heard] + [turn.started for turn in turns]
     paths = dict.fromkeys(daily_path((at + days).strftime("%Y-%m-%d")) for at in times for days in _DAYS)
     named = files_naming(store, [turn.exchange_id for turn in turns]) if turns else ()
@@ -102,16 +102,16 @@ def _saved(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Count
 
 
 def _head(text: str) -> str:
-    """Return the first words of a text, as a log that shortens and escapes it has them, too."""
+    """Return the first words of a text, the same after a log shortened and escaped it."""
     return " ".join(_WORD.findall(text)[:_COMPARED]) or text.strip()
 
 
 def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequence[Turn]) -> None:
-    """Write into the log that `gitmem doctor` shows how many messages of a transcript the store lacks, and why."""
+    """Log, for `gitmem doctor`, how many messages of a transcript the store lacks, and why."""
     prompts = {" ".join(words.text.split()) for words in heard if not words.is_queued}
     heard = [words for words in heard if not (words.is_queued and " ".join(words.text.split()) in prompts)]
     missing = missing_words(store, heard, turns)
     if missing:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(missing.items()))
-        told = f"the day's log lacks {missing.total()} of its {count(len(heard), 'message')} ({reasons})."
-        FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {told}"))
+        notice = f"the day's log lacks {missing.total()} of its {count(len(heard), 'message')} ({reasons})."
+        FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {notice}"))

@@ -1,7 +1,7 @@
 """The working memory of each running session: a private file, told in a few lines (docs/memory.md, "Working memory").
 
-It is never committed and stays on its machine. A file is replaced whole, by rename, and lists the events applied to it,
-so that a process killed before it empties the spool counts nothing twice.
+It is never committed and stays on its machine. A file is replaced as a whole, by rename, and lists the events applied,
+so that none is applied twice if a process is killed before it empties the spool.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 FOLDER = "tasks"
 _SUFFIX = ".json"
-_PATIENCE = 10.0  # seconds, for a process that writes a working memory
-_KEPT = timedelta(days=30)  # of a session that never ended
+_PATIENCE = 10.0  # seconds to wait for another process to write
+_KEPT = timedelta(days=30)  # age at which the memory of a session that never ended is removed
 TOKENS = 300
-CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
+CONFIRMED = 0.9  # least confidence of a confirmed hypothesis, which becomes a decision
 _DECIDED = "a decision"  # in place of the id of a hypothesis that became one
 _SHOWN = 5  # files, discoveries
 _NEXT = 5  # pending steps
 _FAILED = 3  # commands
-_OPEN = "[ ] "  # begins a step of an episode's plan that is not done
+_OPEN = "[ ] "  # begins an open step of an episode's plan
 _COMMAND, _MESSAGE = 120, 160  # characters
 
 
@@ -72,7 +72,7 @@ def running(store: Store) -> list[WorkingMemory]:
 
 
 def find_working(store: Store, session: str) -> WorkingMemory:
-    """Return the working memory of a session's id or prefix, or the last changed one for ""; or NotFoundError."""
+    """Return the working memory of a session's id or prefix, the last changed one for ""; raises NotFoundError."""
     tasks, remedy = running(store), "'gitmem task start TEXT' begins one."
     if not session and not tasks:
         raise NotFoundError("No running session has a task.", remedy)
@@ -92,7 +92,7 @@ def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[st
 
 
 def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
-    """Change the working memory of a session by a note of its agent, and return it."""
+    """Change the working memory of a session for a note of its agent, and return it."""
     now = store.context.clock().isoformat()
     return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
 
@@ -102,8 +102,8 @@ def change_of(
 ) -> Callable[[WorkingMemory], WorkingMemory]:
     """Return the change that a user or an agent asks for: start, note, hypothesis, confirm and so on.
 
-    `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
-    lists those that are.
+    `sure` is the confidence of a hypothesis. Settling an unknown one raises NotFoundError; `lists` is the command that
+    lists them.
     """
     status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
     changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
@@ -121,18 +121,18 @@ def change_of(
 
 
 def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
-    """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
-    said = one_line(text, LINE)
+    """Add a hypothesis; a repeated one keeps the higher confidence and the evidence of both."""
+    line = one_line(text, LINE)
     reasons = tuple(one_line(reason, LINE) for reason in evidence)
     for hypothesis in memory.hypotheses:
-        if says_the_same(hypothesis.text, said):
+        if says_the_same(hypothesis.text, line):
             joined = tuple(dict.fromkeys((*hypothesis.evidence, *reasons)))
             return _with(
                 memory, hypothesis._replace(confidence=max(hypothesis.confidence, confidence), evidence=joined)
             )
     counts = memory.statistics._replace(hypotheses=memory.statistics.hypotheses + 1)
-    rivals = [hypothesis for hypothesis in memory.hypotheses if contradict(hypothesis.text, said)]
-    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, reasons, conflicts=tuple(rival.id for rival in rivals))
+    rivals = [hypothesis for hypothesis in memory.hypotheses if contradict(hypothesis.text, line)]
+    made = Hypothesis(f"h{counts.hypotheses}", line, confidence, reasons, conflicts=tuple(rival.id for rival in rivals))
     for rival in rivals:
         memory = _with(memory, rival._replace(conflicts=(*rival.conflicts, made.id)))
     return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:], statistics=counts)
@@ -148,10 +148,10 @@ def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
 def settle_hypothesis(
     memory: WorkingMemory, name: str, status: HypothesisStatus, at: str, sure: float | None = None, *, lists: str = ""
 ) -> WorkingMemory:
-    """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
+    """Settle a hypothesis: one confirmed, with at least `CONFIRMED`, becomes a decision; a rejected one is removed.
 
-    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids. Raises
-    NotFoundError if there is no hypothesis of this name.
+    `sure` is its new confidence. Those that contradict it then contradict a decision, or nothing. `lists` is the
+    command that lists the ids. Raises NotFoundError for an unknown name.
     """
     hypothesis = next((known for known in memory.hypotheses if known.id == name), None)
     if hypothesis is None:
@@ -161,15 +161,15 @@ def settle_hypothesis(
     if not decided and status is not HypothesisStatus.REJECTED:
         return _with(memory, changed)
     memory = memory._replace(hypotheses=tuple(known for known in memory.hypotheses if known is not hypothesis))
-    for one in memory.hypotheses:
-        if name in one.conflicts:
-            rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))
-            memory = _with(memory, one._replace(conflicts=rivals))
+    for item in memory.hypotheses:
+        if name in item.conflicts:
+            rivals = (*(rival for rival in item.conflicts if rival != name), *((_DECIDED,) if decided else ()))
+            memory = _with(memory, item._replace(conflicts=rivals))
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
 def working_with(store: Store, session: str, events: Iterable[HookEvent]) -> WorkingMemory | None:
-    """Return the working memory of a session as it is after events of the spool; None if it has none."""
+    """Return the working memory of a session with the spool's events applied, None if it has none."""
     memory = _read(_path(store, session))
     own = sorted((event for event in events if event.session == session), key=lambda event: event.at)
     own = [*clean_events(store, own)]
@@ -179,7 +179,7 @@ def working_with(store: Store, session: str, events: Iterable[HookEvent]) -> Wor
 
 
 def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:
-    """Return a session's working memory in a few lines, events in the spool included, else what became of it, or ""."""
+    """Return a session's working memory in a few lines, including the spool's events, else its last episode, or ""."""
     memory = working_with(store, session, events)
     if memory and (text := brief(memory)):
         return text
@@ -190,7 +190,7 @@ def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> st
 
 
 def clean_events(store: Store, events: Iterable[HookEvent]) -> Iterator[HookEvent]:
-    """Yield a session's events without secrets, and without what was purged since the request before each.
+    """Yield a session's events without secrets and purged text.
 
     Call it before text is split into sentences, which could split a secret.
     """
@@ -209,11 +209,11 @@ def forget_working(store: Store, session: str) -> None:
     if not os.path.isdir(folder):
         return
     own = _path(store, session)
-    # Under the lock, as another process could be about to rename a file into this place.
+    # Under the lock, as another process may be replacing the file.
     with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
-            # A writer that was killed leaves its temporary file.
+            # A killed writer leaves its temporary file.
             if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
                 os.unlink(path)
 
@@ -226,12 +226,12 @@ def _followed(
         if _mark(event) not in seen:
             memory = apply(memory, event)
     memory = look_at_context(memory, tokens) if tokens else memory
-    # Events that left the spool do not come again.
+    # Events that left the spool are never applied again.
     return memory, frozenset(map(_mark, events))
 
 
 def _mark(event: HookEvent) -> str:
-    """Return a key of an event. Its name in the spool is not enough: the next process of this number takes it again."""
+    """Return a key of an event. Its name in the spool is not unique: a later process with the same id may reuse it."""
     return f"{event.source} {event.at.isoformat()}"
 
 
@@ -267,7 +267,7 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
 
 
 def _made(annotation: str, value: Any) -> Any:
-    """Return the value of a field; a class that its annotation names is one of `gitmem.model.working`."""
+    """Return the value of a field; classes in its annotation are those of `gitmem.model.working`."""
     if isinstance(value, list):
         return tuple(_made(annotation, item) for item in value)
     named = re.search(r"\b[A-Z]\w+", annotation)
@@ -283,11 +283,11 @@ def brief(memory: WorkingMemory) -> str:
 
 
 def brief_episode(episode: Episode) -> str:
-    """Return task, open steps, unmended errors and decisions of a finished task in at most `TOKENS` tokens."""
+    """Return task, open steps, unfixed errors and decisions of a finished task in at most `TOKENS` tokens."""
     from gitmem.model.episode import UNMENDED, ending
 
     left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
-    said = (
+    lines = (
         f"Task ({episode.type.value}, {ending(episode)}): {episode.task}",
         *([_listed("To do", left)] if left else ()),
         *(f"Failed: {line}" for line in episode.gotchas if line.endswith(UNMENDED)),
@@ -295,7 +295,7 @@ def brief_episode(episode: Episode) -> str:
         *([f"Changed: {', '.join(episode.files[:_SHOWN])}"] if episode.files else ()),
         *(f"Found: {line}" for line in episode.tips),
     )
-    return _within_budget(said)
+    return _within_budget(lines)
 
 
 def _within_budget(said: Iterable[str]) -> str:
@@ -316,7 +316,7 @@ def _lines(memory: WorkingMemory) -> Iterator[str]:
         yield f"Plan: {memory.step} of {len(memory.steps)} steps done" + (f"; now: {current}" if current else "")
     left = [step.text for step in memory.steps if step.status == "pending"]
     if left:
-        # A plan of which no step was ever begun may be one whose progress no tool tells.
+        # If no step was ever begun, maybe no tool reports the plan's progress.
         title = "Plan" if len(left) == len(memory.steps) else "To do"
         yield _listed(title, left)
     yield from _thoughts(memory)
@@ -337,9 +337,9 @@ def _listed(title: str, steps: Sequence[str]) -> str:
 
 def _thoughts(memory: WorkingMemory) -> Iterator[str]:
     for error in memory.failed[::-1][:_FAILED]:
-        said = ": ".join(filter(None, (error.type, error.message)))
+        message = ": ".join(filter(None, (error.type, error.message)))
         command = f"`{one_line(error.command, _COMMAND)}`: " if error.command else ""
-        yield f"Failed: {command}{one_line(said, _MESSAGE)}"
+        yield f"Failed: {command}{one_line(message, _MESSAGE)}"
     for hypothesis in memory.hypotheses:
         rivals = f", against {', '.join(hypothesis.conflicts)}" if hypothesis.conflicts else ""
         sure = f"{hypothesis.status.value}, {hypothesis.confidence:g}{rivals}"

@@ -1,7 +1,7 @@
 """A three-way merge of texts, by line or by other tokens.
 
-The change of one side is taken; changes of both sides are joined without loss. They conflict only if both changed the
-same tokens of the base, not if they changed neighbouring lines.
+A change of one side is taken; changes of both sides are merged without loss. They conflict only if both sides changed
+the same tokens of the base, not neighbouring lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gitmem.values import Value
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK = " \t\r\n"
-_MOST = 40_000  # pairs of lines compared where no line is unique; bounds hostile input
+_MOST = 40_000  # pairs of lines compared if no line is unique; bounds hostile input
 _DEPTH = 40  # recursion between unique lines
 
 
@@ -50,9 +50,9 @@ def lines(text: str) -> list[Token]:
 
 
 def merge_lines(ours: bytes, base: bytes, theirs: bytes, *, both_add: bool = True) -> bytes | None:
-    """Return three versions of a file merged by line, None where both changed the same lines or one is no text.
+    """Merge three versions of a file by line; None if both sides changed the same lines, or one is no text.
 
-    Where both only add lines, those of `ours` come first; without `both_add` that is a conflict, too.
+    If both only add lines, those of `ours` come first; without `both_add` that is a conflict.
     """
     if b"\0" in ours + base + theirs:
         return None
@@ -96,7 +96,7 @@ def merge_tokens(
 
 
 def _without_moved(base: Sequence[Token], side: Sequence[Token], opposite: Sequence[Token]) -> Sequence[Token]:
-    """Return a side without the lines of the base that it only moved, and that the other side removed."""
+    """Return a side without lines of the base that it moved and the other side removed."""
     before, now = (Counter(token.key for token in tokens) for tokens in (base, side))
     gone = {key for key in before.keys() - {token.key for token in opposite} if key.strip(_BLANK)}
     gone = {key for key in gone if 0 < now[key] <= before[key]}
@@ -209,7 +209,7 @@ def _both(
     spans: list[tuple[int, int]],
     start: int,
 ) -> tuple[list[Token], bool]:
-    """Return the tokens that both sides made of the same part of the base, and whether a user must review them."""
+    """Merge both sides' versions of the same part of the base; return the tokens and whether to review them."""
     places = range(start, start + len(base))
     gone = [{place for place in places if place not in match} for match in matches]
     parts = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_NUMBER = re.compile(r"(?<![A-Za-z0-9_./#-])\d+(?:[.,]\d+)*(?![\w-]*_)")  # none that is a part of a name
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_./#-])\d+(?:[.,]\d+)*(?![\w-]*_)")  # not within a name
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _KOREAN_NUMBER = re.compile(r"(?:(\d{1,9})만)?\s?(?:(\d{1,9})천)?(?:(\d{1,9})백)?(?=\D|$)")
 _SMALL = (
@@ -26,8 +26,8 @@ _COUNTED_TENS = {name: 10 * value for value, name in enumerate(_DOZENS.split(), 
 _ALONE = {"하나": "1", "둘": "2", "셋": "3", "넷": "4"}
 _DIGITS, _POWERS = "일이삼사오육칠팔구", {"십": 10, "백": 100, "천": 1_000}
 _DIGIT = f"[{_DIGITS}]?"
-# A counter, whose word ends or goes on with a particle: "네 명", not "네 명령". A lone digit is mostly another word:
-# "이 줄" is "this line".
+# A counter as a whole word or with a particle: "네 명", not "네 명령". A lone digit is mostly another word:
+# "이 줄" means "this line".
 _COUNTER = (
     "(?= ?(?:칸|개월|개|번|명|시간|시|달러|달|주일|주|줄|가지|배|자리|글자|자|단계|쪽|장|년|건|권|초|분|회|행|퍼센트)"
     "(?:[씩마째짜이은는을를까만로으에의간쯤정당동미도와과보다입별]|$|[^가-힣]))"

@@ -19,20 +19,20 @@ from gitmem.values import Value
 
 # The end of a truncated text.
 ELLIPSIS = "…"
-# A line at least this wide (a CJK character counts two) without a full stop at its end was wrapped: its paragraph goes
-# on. In chat, shorter lines are paragraphs of their own; text is mostly wrapped at 70 or more.
+# A line at least this wide (a CJK character counts two) without a full stop at its end was wrapped: its paragraph
+# continues. In chat, shorter lines are paragraphs; text is mostly wrapped at 70 or more.
 _WRAPPED_AT = 60
 # Share of Hangul among the letters of a Korean text: a third to a half of the words that Korean developers write are
 # English, and those have more letters.
 _KOREAN_SHARE = 0.2
-_LOOK_AT = 20_000  # characters from which the language is judged
+_LOOK_AT = 20_000  # characters by which the language is judged
 # A full stop after one of these ends no sentence.
 _ABBREVIATIONS = frozenset(
     ("e.g", "i.e", "vs", "cf", "approx", "ver", "incl", "excl", "resp", "mr", "mrs", "ms", "dr", "prof", "st", "jr")
 ) | {"sr", "fig", "eq", "sec", "ch", "vol", "pp", "al", "inc", "ltd", "dept", "est"}
 _LONGEST_WORD = 12  # characters before a full stop searched for an abbreviation
-_LITTLE = 4  # a part of a limit so small that what it holds tells little
-_LONGEST_CODE = 120  # characters of a line of code that is told with its lead-in
+_LITTLE = 4  # less than this fraction (1/4) of a limit says little
+_LONGEST_CODE = 120  # characters of a line of code that is kept with its lead-in
 _LIST_NUMBER = 2  # digits of an item number in a list within a line
 _CLOSERS = "\"')]}»”’」』】）〉》*_~`"
 
@@ -48,23 +48,23 @@ class Kind(Enum):
 
 
 class Block(Value):
-    """A paragraph, list item, quotation or heading on one line, its marker taken off.
+    """A paragraph, list item, quotation or heading on one line, without its marker.
 
-    Of code that is left out it is the only line, of longer code and of a table "".
+    For code left out, `text` is its line if it has only one; else, and for a table, "".
     """
 
     kind: Kind
     text: str
 
 
-# Rarely asked for; compiling such ranges takes a session's start 2 ms.
+# A string, as it is rarely needed and takes 2 ms to compile.
 _WIDE = r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"
 _HANGUL = r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"
 _FENCE = r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"
 _HEADING = r"#{1,6}(?:[ \t]+|$)(.*)"
 _ITEM = r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"
 _QUOTE = r"(?:>[ \t]?)+"
-# Rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
+# Rules, setext underlines, lines of markup only, folder trees and shell prompts.
 _DROPPED = r"[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"
 _BOLD_LINE = r"(?:\*\*|__)([^*\n]+)(?:\*\*|__):?"
 _BOLD = r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"  # `2**8` is no bold text
@@ -74,7 +74,7 @@ _STOP = (
     r"|(?<=[다요함음됨임죠])\.(?=[가-힣])"
 )
 _LETTER = r"[^\W\d_]"
-_compiled = cache(re.compile)  # when first used
+_compiled = cache(re.compile)  # at first use
 
 
 def split(text: str) -> list[str]:
@@ -89,11 +89,11 @@ def _sentences(text: str) -> Iterator[str]:
 def shorten(text: str, limit: int) -> str:
     """Return the whole sentences from the start of `text` that fit into `limit` characters, as one paragraph.
 
-    A sentence that does not fit is cut at a word if little is before it ("Hello!"). A text without a sentence (code, a
-    heading) gives its first line. A heading leads to the list below it ("Skipped: …"); a lead-in ("The diff shows:") is
-    told with what it leads to, or not at all.
+    A sentence that does not fit is cut at a word if little precedes it ("Hello!"). For a text without a sentence (code,
+    a heading) return its first line. A heading is joined to the list below it ("Skipped: …"); a lead-in ("The diff
+    shows:") is kept only together with the text after it.
     """
-    sentences = _told_sentences(text)
+    sentences = _headed_sentences(text)
     if not sentences:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
         return _cut(next(filter(None, lines), ""), limit)
@@ -107,23 +107,23 @@ def shorten(text: str, limit: int) -> str:
     return _cut(whole, limit)
 
 
-def _told_sentences(text: str) -> list[str]:
-    """Return the sentences of a text with the headings of its lists.
+def _headed_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, with headings before lists.
 
-    Behind a lead-in is the only line of the code below it; it is left out above a table and other code. A text that
-    begins with a lead-in has the heading below that ("Implement this plan: Cents").
+    A lead-in is joined with a single line of code below it, and left out above a table or longer code. A lead-in at the
+    beginning of a text is followed by the heading below it ("Implement this plan: Cents").
     """
-    told = list[str]()
+    sentences_so_far = list[str]()
     for block, following in pairwise([*_blocks(text), Block(Kind.LEFT_OUT, "")]):
         sentences = list(sentences_of(block)) if block.kind not in {Kind.HEADING, Kind.LEFT_OUT} else []
         if block.kind is Kind.HEADING and following.kind in {Kind.ITEM, Kind.LEFT_OUT}:
             sentences = [f"{block.text.rstrip(' :')}:"]
-        elif block.kind is Kind.HEADING and len(told) == 1 and _leads(told[0]):
+        elif block.kind is Kind.HEADING and len(sentences_so_far) == 1 and _leads(sentences_so_far[0]):
             sentences = [block.text]
         if sentences and following.kind is Kind.LEFT_OUT and _leads(sentences[-1]):
             sentences[-1:] = [f"{sentences[-1]} `{following.text}`"] if following.text else []
-        told += sentences
-    return told
+        sentences_so_far += sentences
+    return sentences_so_far
 
 
 def _leads(sentence: str) -> bool:
@@ -131,7 +131,7 @@ def _leads(sentence: str) -> bool:
 
 
 def is_korean(text: str) -> bool:
-    """Return whether a conversation's text is Korean, though it names files, commands and people in English."""
+    """Return whether a text is Korean, even with English names of files, commands and people in it."""
     prose = " ".join(mask_code(block.text, " ") for block in blocks(text[:_LOOK_AT]))
     hangul = len(re.findall(_HANGUL, prose))
     return hangul > 0 and hangul >= _KOREAN_SHARE * len(re.findall(_LETTER, prose))
@@ -143,7 +143,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def _blocks(text: str) -> list[Block]:
-    """Return the blocks of a text, with those that are left out."""
+    """Return the blocks of a text, including code and tables (`LEFT_OUT`)."""
     joined: list[tuple[Kind, list[str]]] = []
     going_on = False  # whether the next line may belong to the last block
     for line in _outside_fences(text):
@@ -224,7 +224,7 @@ def _left_out(code: Sequence[str]) -> Block:
 
 
 def _block(line: str) -> Block | None:
-    """Return the block that a line begins or continues; None for a blank line and for markup."""
+    """Return the block that a line begins or continues, None for a blank line or markup."""
     words = line.strip()
     if words.startswith("|"):
         return Block(Kind.LEFT_OUT, "")
@@ -265,7 +265,7 @@ def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
         return not following.isdecimal()
     if word == "etc":
         return not following.islower()
-    if word.isdecimal() and len(word) <= _LIST_NUMBER:  # `2. ` where a list runs on in a line
+    if word.isdecimal() and len(word) <= _LIST_NUMBER:  # `2. ` of a list within a line
         before = text[start : stop.start() - len(word)].strip()
         return bool(before) and not before.endswith(":")
     initial = len(word) == 1 and "a" <= word <= "z" and word not in "ix"  # `J. Doe`, not `so do I.`
@@ -311,7 +311,7 @@ def count(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them: "a", "a and b", "a, b and c"."""
+    """Join names for a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
@@ -335,7 +335,7 @@ def age(seconds: float) -> str:
 
 
 def seen_times(number: int) -> str:
-    """Return how often something came, as in `Seen once` and `Seen 3 times`."""
+    """Return a number of occurrences in words, as in `Seen once` and `Seen 3 times`."""
     return f"Seen {number} times" if number > 1 else "Seen once"
 
 

@@ -1,16 +1,15 @@
 """Word lists as data, and words: stems, stop words, synonyms, keywords, tokens.
 
-Lists by language, which a speaker can correct, are `gitmem/data/LANGUAGE/NAME.txt`, tables `data/NAME.tsv`.
+Lists by language are in `gitmem/data/LANGUAGE/NAME.txt`, for speakers to correct, tables in `data/NAME.tsv`.
 
-A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
-60 characters, at the end for the rest of the sentence, and `~` before a word lets it begin inside of a longer one, as
-Korean endings do. Phrases of a row are parted by ` | `. Every repetition is bounded, so that no text makes matching
-slow.
+A phrase consists of plain words. `^` before it ties it to the start of a text, `$` after it to the end; `*` matches up
+to 60 characters, at the end the rest of the sentence; `~` before a word lets it begin within a longer one, as Korean
+endings do. ` | ` separates the phrases of a row. Every repetition is bounded, so that matching is never slow.
 
-Stems are of English and Korean, keywords also of Chinese and Japanese. No dictionary and no analyser: a morphological
+Stems cover English and Korean, keywords also Chinese and Japanese. There is no dictionary or analyser: a morphological
 analyser for Korean takes 80 MB and a second to start. An English stem is the beginning of its word, so that it can be
-searched for as it is. A token is four bytes of UTF-8. A keyword is a stem of a word for a text's subject:
-"rotated" and "rotations" are one, "설정을" and "설정은" too.
+searched for directly. A token is four bytes of UTF-8. A keyword is the stem of a topic word of a text: "rotated" and
+"rotations" are the same, and so are "설정을" and "설정은".
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ def words(name: str) -> tuple[str, ...]:
 
 @cache
 def files_of(name: str) -> tuple[str, ...]:
-    """Return the files of this name of all languages, each a folder."""
+    """Return the files of this name in all language folders."""
     paths = (f"{folder}/{name}" for folder in sorted(os.listdir(DATA)))
     return tuple(path for path in paths if os.path.isfile(os.path.join(DATA, path)))
 
 
 @cache
 def matcher(name: str, kind: str) -> re.Pattern[str]:
-    """Return the form that has one of the forms of a kind, in any language."""
+    """Return a pattern that matches any of the patterns of a kind, in all languages."""
     forms = (row[1] for path in files_of(name) for row in table(path) if row[0] == kind)
     return re.compile("|".join(forms), re.IGNORECASE)
 
@@ -88,7 +87,9 @@ def form(phrase: str) -> str:
 
 
 def _is_cjk(character: str) -> bool:
-    return any(first <= character <= last for first, last in _CJK)  # compiling such a range takes a hook a millisecond
+    return any(
+        first <= character <= last for first, last in _CJK
+    )  # compiled as a pattern, it would cost a hook a millisecond
 
 
 _VOWELS = frozenset("aeiouy")
@@ -101,7 +102,7 @@ _DERIVED = (
 _SHORTEST_ROOT = 5
 
 _LONGEST_ENDING = 5
-_SHORTEST_HANGUL = 2  # syllables that stay of a word
+_SHORTEST_HANGUL = 2  # least syllables of a stem
 _ROUNDS = 2  # endings taken off a word: 지명수배+되었던+의 has two
 
 
@@ -123,12 +124,12 @@ def _endings() -> frozenset[str]:
 
 
 def other_forms(word: str) -> tuple[str, ...]:
-    """Return the irregular forms of an English word: "buy" of "bought"."""
+    """Return the other forms of an irregular English word: "buy" for "bought"."""
     return tuple(form for form in _irregular().get(word, ()) if form != word)
 
 
 def stem(word: str) -> str:
-    """Return the stem that all regular forms of a lower-case English word share; other words as they are.
+    """Return the stem shared by all regular forms of a lower-case English word; other words unchanged.
 
     It is a prefix of the word, except that a final `y` becomes `i` as in the plural: see `literal_of`.
     """
@@ -147,7 +148,7 @@ def root(key: str) -> str:
 
 
 def literal_of(word: str, key: str) -> str:
-    """Return the prefix of `word` that all its forms share, to search files for."""
+    """Return the prefix shared by all forms of `word`, to search files for."""
     return key if word.startswith(key) else key[:-1]
 
 
@@ -179,7 +180,7 @@ def _final(base: str) -> str:
 
 
 def is_ending(text: str) -> bool:
-    """Return whether a run of Hangul is a particle or an ending alone, as after a Latin word: `API를`."""
+    """Return whether a run of Hangul is only a particle or ending, as after a Latin word: `API를`."""
     return text in _endings()
 
 
@@ -215,7 +216,7 @@ def estimate_tokens(text: str) -> int:
     return tokens_of_size(utf8_size(text))
 
 
-_KEPT = 2  # characters at the beginning of a word that its stem keeps: only words that share them are stemmed
+_KEPT = 2  # first characters that a word and its stem share, used as an index
 
 
 def synonyms(word: str) -> tuple[str, ...]:
@@ -249,7 +250,7 @@ _LONGEST_WORD = 40  # characters of a word; longer ones are hashes and data
 _SHORTEST_WORD = 2  # letters of a word: "uv", "db"
 _SHORTEST_ATION = 8  # letters: "rotation" is a form of "rotate", "station" is not one of "state"
 # Identifiers and file names are one word; so is a run of Hangul, kana or Han, and a number with its counter ("5회로").
-_LATIN = r"A-Za-zÀ-ɏ\u0370-\u10ff\u1200-\u1fff"  # and the scripts from Greek to Georgian, from Ethiopic on
+_LATIN = r"A-Za-zÀ-ɏ\u0370-\u10ff\u1200-\u1fff"  # includes the scripts from Greek to Georgian, and from Ethiopic on
 _WORD = (
     rf"(?<![0-9{_LATIN}])(?:[{_LATIN}_][{_LATIN}0-9_]*(?:[./-][{_LATIN}0-9_]+){{0,6}}|[0-9]+[가-힣]+)"
     r"|[가-힣]+|[ァ-ヶー]{2,}|[一-鿿]{2,}"
@@ -259,13 +260,13 @@ _REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # the placehold
 
 @cache
 def _stop() -> frozenset[str]:
-    """Return words without a topic, words that fill every report of an agent, and their stems."""
+    """Return stop words, words common in all reports of agents, and their stems."""
     empty = [*words("noise"), *stop_words()]
     return frozenset([*empty, *map(_key, empty)])
 
 
 def keywords(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each word of a text that carries a topic: its stem, and the word as it is written."""
+    """Yield each topic word of a text, as (stem, word as written)."""
     stop = _stop()
     if _REDACTED in text:
         text = re.sub(_MARKER, " ", text)
