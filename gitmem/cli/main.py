@@ -98,11 +98,8 @@ def _next_step(app: App) -> str:
         stand = f"Recording is {paused}."
     elif off or not agents:
         stand = f"Next: {off[0]}" if off else "Next: run 'gitmem install' to start recording."
-    return (
-        f"{stand}\n{count(waits, 'decision')} of yours: 'gitmem review' shows what is to be decided."
-        if waits
-        else stand
-    )
+    decisions = f"\n{count(waits, 'decision')} of yours: 'gitmem review' shows what is to be decided."
+    return stand + decisions * bool(waits)
 
 
 def _complete(app: App) -> None:

@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 
 from gitmem.document.document import as_line
 from gitmem.model.similarity import SAME_ERROR, error_likeness, error_words
+from gitmem.model.words import refusal_in
 from gitmem.platform.machine import table
 from gitmem.values import Value
 
@@ -80,9 +81,9 @@ def read_error(output: str) -> ErrorSignature | None:
 
 
 def read_errors(output: str, most: int = MAX_ERRORS) -> list[ErrorSignature]:
-    """Return the distinct errors in an output, the most specific first."""
+    """Return the distinct errors in an output, the most specific first; that a call was refused is none."""
     signatures: list[ErrorSignature] = []
-    for kind, message in _telling(_lines(output)):
+    for kind, message in _telling(_lines(output)) if refusal_in(output, "") is None else ():
         error = ErrorSignature(kind.rpartition(".")[2], mask(message))
         if not any(is_again(known, error) for known in signatures):
             signatures.append(error)

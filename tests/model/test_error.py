@@ -58,6 +58,7 @@ def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> No
 def test_an_output_without_an_error_has_no_signature() -> None:
     assert read_error("") is None
     assert read_error("14 passed in 0.31s\n") is None
+    assert read_error("PreToolUse:Bash hook error: This call does what a rule of 2026-11-02 forbids (`x`):") is None
 
 
 @pytest.mark.parametrize(
