@@ -48,6 +48,11 @@ def recorded_agents(
     return titles, off
 
 
+def stands(obstacle: Obstacle, heard: float) -> bool:
+    """Return whether no event that was `heard` refutes an obstacle of hooks."""
+    return heard <= (0 if obstacle.asked else obstacle.since)
+
+
 def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> list[Obstacle]:
     """Return what keeps all of a host's installed hooks from running, nothing if those of one place run.
 
@@ -60,11 +65,7 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
             Obstacle(HOOKS, f"{script}, which the hooks read, is missing", f"'gitmem install {host.name}' renews it.")
         ]
     stops = [
-        [
-            obstacle
-            for obstacle in obstacles(host, place)
-            if obstacle.part == HOOKS and heard <= (0 if obstacle.asked else obstacle.since)
-        ]
+        [obstacle for obstacle in obstacles(host, place) if obstacle.part == HOOKS and stands(obstacle, heard)]
         for place in hooked
     ]
     return stops[0] if stops and all(stops) else []

@@ -16,7 +16,7 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.plan import InstallPlan
 from gitmem.hosts.registry import NAMES
-from gitmem.hosts.script import hooked_file, stops_of
+from gitmem.hosts.script import hooked_file, stands, stops_of
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
 from gitmem.store.heard import heard_since_install
@@ -52,7 +52,8 @@ def list_agents(app: App) -> None:
 def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works: bool) -> str:
     """Return the lines that report the installed parts of a host to the user; `works` if an event arrived."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
-    in_the_way = [obstacle for obstacle in obstacles(plan.host, plan.place) if obstacle.part in {HOOKS, *parts}]
+    heard, found = _heard(app, plan.host), obstacles(plan.host, plan.place)
+    in_the_way = [item for item in found if (stands(item, heard) if item.part == HOOKS else item.part in parts)]
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
