@@ -1,7 +1,8 @@
 """The literals that hooks/hook.sh looks for in a tool call: `forbids` in the private folder, for one `grep -F`.
 
 The file may hold more than what is in force: whoever is started by a match looks at the rules themselves. It must not
-hold less, so each commit and each arrival adds what its facts forbid, and the work behind hooks writes it anew.
+hold less, so each clone, commit and arrival adds what its facts forbid, and a session's start and the work behind hooks
+write it anew: files were edited by hand, or the store came here as a folder.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def note_forbidden(store: Store, paths: Iterable[str]) -> None:
 def write_forbids(private: str, home: str, facts: Iterable[Fact]) -> None:
     """Write what these facts forbid, and nothing else."""
     lines = {needle for fact in facts for literal in literals_of(fact) for needle in needles(literal)}
-    if lines != {*_lines(private)}:
+    if lines != {*_lines(private)} or (lines and not os.path.exists(os.path.join(home, *MARKER))):
         _write(private, home, sorted(lines))
 
 

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Mapping
 
 from gitmem.config.read import personal_folder
-from gitmem.document.ids import CONFIG
+from gitmem.document.ids import CONFIG, FACTS
 from gitmem.errors import (
     GitFailedError,
     GitmemError,
@@ -39,6 +39,7 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
 from gitmem.store import arrivals
+from gitmem.store.forbids import note_forbidden
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.known_facts import known_facts
@@ -113,6 +114,7 @@ def clone_store(
         raise GitmemError("Another process moved the memory branch.", "Try again.")
     check_out(store.repository.git, fetched.clean)
     store.mark(fetched.clean)
+    note_forbidden(store, [file.path for file in store.repository.files(fetched.clean, FACTS)])
     move_refs(store.repository.git, fetched.refs)
     if once:
         forget(store, remote.name)

@@ -21,6 +21,7 @@ from gitmem.store.known_facts import Header, Late, choose_headers, fact_headers,
 from gitmem.store.layers import private_store
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
+from gitmem.tell.forbidden import unconfirmed_rules
 from gitmem.values import Value
 
 MAX_PARSED = 200  # uncached facts that a session's start parses; the drain parses the others
@@ -79,10 +80,11 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     facts_shown = [fact for group in groups for fact in group]
     people, lines = People(store), list[tuple[str, str]]()
+    mute = {rule.id for rule in unconfirmed_rules(store, [fact for fact in facts_shown if fact.forbids])}
     has_heading = False
     for place, group in enumerate(groups):
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
-        line = _line(group, reason, changes.get(group[0].id), marks, people)
+        line = _line(group, reason, changes.get(group[0].id), marks, people, is_mute=group[0].id in mute)
         heading = "" if has_heading or not group[0].found_by else f"{_FOUND.format(group[0].found_by)}\n"
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
@@ -91,8 +93,10 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     return ChosenFacts(texts, _digests(facts_shown), settled, marks, current, lines)
 
 
-def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People) -> str:
-    """Return the line of the first (newest) of contradicting facts, quoting the older ones."""
+def _line(
+    group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People, *, is_mute: bool
+) -> str:
+    """Return the line of the newest of contradicting facts, quoting the older ones; `is_mute`: it warns not yet."""
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
@@ -104,6 +108,7 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
     about += f"; {TWO_VERSIONS}" * fact.has_two_versions
+    about += "; warns at no tool call until the user confirms it: `gitmem review`" * is_mute
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
