@@ -66,7 +66,9 @@ class Transcript:
 
     def __init__(self, folder: Path, environ: dict[str, str]) -> None:
         self.top = self.folder = folder
-        self.environ = environ | {"NO_COLOR": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        own = folder.parent / f"{folder.name}.gitconfig"
+        own.write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n", encoding="utf-8")
+        self.environ = environ | {"NO_COLOR": "1", "GIT_CONFIG_GLOBAL": str(own)}
         self.names: dict[str, str] = {}
         self._slept = timedelta(0)
 

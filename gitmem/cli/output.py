@@ -232,7 +232,7 @@ def index_table(files: Sequence[RotatedFile]) -> str:
 
 
 def _whose(record: CommitRecord, store: Store) -> str:
-    own = store.is_user(record.author, record.email) or _who(record) == record.author
+    own = store.is_user(record.author, record.email, record.machine) or _who(record) == record.author
     return _who(record) if own else f"{record.author} {_who(record)}".strip()
 
 

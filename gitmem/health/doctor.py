@@ -329,10 +329,10 @@ def check_locks(store: Store) -> Iterator[Finding]:
 def check_identity(store: Store) -> Iterator[Finding]:
     """Report the author of new commits."""
     who = store.identity().result()
-    message = f"Git does not know your name; the author of commits is {who.name}."
+    message = "Git does not know your name and address: to others an unnamed author saves what you save here."
     remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
     problem = Finding("identity", Level.NOTE, message, remedy)
-    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", is_broken=who == GITMEM)
+    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", is_broken=who.email == GITMEM.email)
 
 
 def check_clocks(store: Store) -> Iterator[Finding]:

@@ -15,9 +15,21 @@ from functools import cached_property
 
 from gitmem import __version__
 from gitmem.document.ids import MEMORY
-from gitmem.document.message import one_line
+from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
-from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, FOREIGN, LENGTH, MADE, How, Origin, identifier_of, key_of
+from gitmem.history.authorship import (
+    AGAIN,
+    CHANGED,
+    COUNTS,
+    FOREIGN,
+    LENGTH,
+    MADE,
+    How,
+    Origin,
+    author_name,
+    identifier_of,
+    key_of,
+)
 from gitmem.platform.safe_open import file_version, read_regular, replace_file
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
@@ -32,6 +44,7 @@ _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for th
 UNKNOWN = "? (unknown)"  # of what the index does not have: it was not looked up yet, or no commit brought it
 _OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys with all authors, not the first alone
 _MOST_NAMED = 5  # authors of changes
+_MACHINES = f"%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
 
 
 class People:
@@ -60,9 +73,10 @@ class People:
         return "" if self.is_own(origin) else self._name(origin)
 
     def _name(self, origin: Origin) -> str:
-        name = plain(origin.author).strip()  # one that shows as nothing, or as the user's, is shown with the address
+        author = author_name(origin.author, origin.email, origin.machine)
+        name = plain(author).strip()  # one that shows as nothing, or as the user's, is shown with the address
         is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
-        return origin.author if is_clear else f"{name} <{origin.email}>"
+        return author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the user's."""
@@ -96,18 +110,23 @@ class People:
 
     def _has_no_others(self, start: str) -> bool:
         """Return whether the user, or gitmem, is the author of all commits of which the index lacks the memories."""
-        options = ("--format=%an%x09%ae", "--end-of-options", start + self._store.repository.memory, "--")
+        options = (
+            f"--format=%an%x09%ae%x09{_MACHINES}",
+            "--end-of-options",
+            start + self._store.repository.memory,
+            "--",
+        )
         try:
             output = self._store.repository.git.run("log", *options, timeout=self._seconds)
         except GitmemError:
             return False
-        authors = {line.partition("\t")[::2] for line in output.decode("utf-8", "replace").splitlines()}
-        address = self._index.user[0]
-        return all(self._store.is_user(name, email, address=address) for name, email in authors)
+        authors = {tuple(line.split("\t", 2)) for line in output.decode("utf-8", "replace").splitlines()}
+        return all(self._store.is_user(*author, address=self._index.user[0]) for author in authors)
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is the user, as git named it when the index was written, or gitmem itself."""
-        return self._store.is_user(origin.author, origin.email, gitmem=gitmem, address=self._index.user[0])
+        named = (origin.author, origin.email, origin.machine)
+        return self._store.is_user(*named, gitmem=gitmem, address=self._index.user[0])
 
 
 def _index(store: Store, seconds: float) -> _Index:
@@ -232,7 +251,7 @@ def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
         old = _Index(_EMPTY, "")
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
-    has_others = any(not store.is_user(*line.split("\t")[:2]) for line in origins)
+    has_others = any(not store.is_user(*line.split("\t")[:3]) for line in origins)
 
     def known(identifier: str) -> list[int]:
         return [*old.numbers(identifier), *added.get(identifier, [])]

@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 
 from gitmem.document.ids import ID_FORM, digest
+from gitmem.git.trust import GITMEM, Identity
 from gitmem.values import Value
 
 CHANGED = "\x02"  # before an id: who else changed its file or entry; no listed path begins so
@@ -45,6 +46,11 @@ class Origin(Value):
         where = f"on {self.machine}" if self.machine else ""
         agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
         return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
+
+
+def author_name(author: str, email: str, machine: str | None) -> str:
+    """Return the name of a commit's author; one whom git does not know is named by the machine."""
+    return f"an unnamed author on {machine}" if machine and Identity(author, email) == GITMEM else author
 
 
 def identifier_of(path: str) -> str:

@@ -13,6 +13,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.authors import People
+from gitmem.history.authorship import author_name
 from gitmem.history.marks import OthersChange, read_changes, write_changes
 from gitmem.model.fact import FOLDER, PATH, Fact, day_of, parse_fact, render_fact
 from gitmem.model.similarity import WEIGHED
@@ -165,7 +166,7 @@ def _waits(
         before.id,
         change.path,
         act,
-        one_line(who.author, _NAME),
+        one_line(author_name(who.author, who.email, who.value(Trailer.MACHINE)), _NAME),
         who.authored.isoformat(),
         who.oid,
         _words(before, now),

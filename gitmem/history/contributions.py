@@ -84,14 +84,15 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
         if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
             name, email, trailers = BEFORE, "", ()
         last = dict(trailers)
+        origin = _origin(name, email, dict(reversed(trailers)))
         commit = _Commit(
             oid=oid,
             ids=ids,
-            origin=_origin(name, email, dict(reversed(trailers))),
+            origin=origin,
             op=last.get(Trailer.OP, ""),
             archive=last.get(Trailer.ARCHIVE, ""),
             is_by_git=not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers),
-            is_foreign=not store.is_user(name, email),
+            is_foreign=not store.is_user(name, email, origin.machine),
             is_users_own=store.is_user(name, email, gitmem=False),
         )
         commits.append(commit)

@@ -260,7 +260,7 @@ def _last(store: Store, tip: str) -> CommitRecord:
     undone = undone_commits(git, tip)
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
-            is_own = _is_users_own(commit) and store.is_user(commit.author, commit.email)
+            is_own = _is_users_own(commit) and store.is_user(commit.author, commit.email, commit.value(Trailer.MACHINE))
             if is_own and len(commit.parents) == 1 and commit.oid not in undone:
                 return record(commit)
     raise NotFoundError(

@@ -300,7 +300,7 @@ def memory_why(
 def _who(store: Store, origin: CommitRecord) -> str:
     """Return date, host or author, session and commit; an author who is not the user is named."""
     through = origin.host or origin.author
-    if origin.host and not store.is_user(origin.author, origin.email):
+    if origin.host and not store.is_user(origin.author, origin.email, origin.machine):
         through = f"{origin.author} with {origin.host}"
     session = f", session {origin.session}" if origin.session else ""
     return f"{origin.date:%Y-%m-%d %H:%M} by {through}{session}, commit {origin.commit[:_SHORT]} ({origin.subject})"

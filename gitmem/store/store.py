@@ -316,15 +316,20 @@ class Store:
             self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
         return self._identity
 
-    def is_user(self, name: str, email: str, *, gitmem: bool = True, address: str = "") -> bool:
-        """Return whether git's name and address are the user's, or gitmem's own if that counts.
+    def is_user(
+        self, name: str, email: str, machine: str | None = "", *, gitmem: bool = True, address: str = ""
+    ) -> bool:
+        """Return whether git's name and address are the user's, or `gitmem`'s own if that counts.
 
+        Users whom git does not know have that address, too: the `machine` that a commit names tells them apart.
         Without `address`, git is asked for the user's.
         """
         also = {address.casefold() for address in self.config.author.also}
         own = address or self.identity().result().email
-        known = {own.casefold(), *also, *((GITMEM.email,) if gitmem else ())}
-        return email.casefold() in known or name.casefold() in also
+        if email.casefold() in {own.casefold(), *also} or name.casefold() in also:
+            return True
+        is_here = not machine or f"{self.context.machine}-".startswith(f"{machine}-")  # some name the host alone
+        return gitmem and is_here and email.casefold() == GITMEM.email
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:

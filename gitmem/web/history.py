@@ -228,7 +228,7 @@ def known_sessions(view: View) -> list[SessionSummary]:
 def _value(view: View, session: SessionSummary) -> dict[str, Any]:
     return {
         **fields(session, "id host machine"),
-        "author": "" if view.store.is_user(session.author, session.email) else session.author,
+        "author": "" if view.store.is_user(session.author, session.email, session.machine) else session.author,
         **fields(session, "first last requests about commits"),
         "file": session.file or None,
     }

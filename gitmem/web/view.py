@@ -237,7 +237,7 @@ def moment(value: datetime | None) -> str | None:
 def commit_value(store: Store, record: CommitRecord) -> dict[str, Any]:
     """Return a commit for a list; `by` is the name of another author, or ""."""
     return {
-        "by": "" if store.is_user(record.author, record.email) else record.author,
+        "by": "" if store.is_user(record.author, record.email, record.machine) else record.author,
         **fields(record, "commit date subject"),
         "op": record.op or "edit",
         **fields(record, "type session host machine author entries"),

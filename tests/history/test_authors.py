@@ -76,7 +76,7 @@ def test_where_a_text_names_no_fact_those_of_others_are_listed_without_their_wor
 
 
 def test_an_unknown_id_has_no_origin(team: World):
-    ada = team.by("Ada")
+    ada = team.by("Ada", team.context.machine)
     saved(ada, "Use uv for every command of the project")
     people = People(ada.store)
     for unknown in ("d0000000000", "01jd0000000000000000", "", "\t", "0"):
@@ -304,7 +304,7 @@ def test_what_takes_long_to_look_up_has_no_author_yet(team: World):
 
 def test_where_all_is_the_users_own_nothing_waits_for_the_index(team: World, monkeypatch):
     """As after the import of a long history: who wrote its commits is known before what each of them brought."""
-    ada, kim = team.by("Ada"), team.by("Kim")
+    ada, kim = team.by("Ada", team.context.machine), team.by("Kim")
     own = saved(ada, "Write dates as ISO 8601 in every log")
 
     def slow(*_: object) -> bytes:

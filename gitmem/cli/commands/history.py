@@ -133,7 +133,7 @@ def run_sessions(args: Args, app: App) -> None:
     short, lines = short_names([session.id for session in every]), []
     width = max((len(short[session.id]) for session in shown), default=0)
     for session in shown:
-        by = "" if store.is_user(session.author, session.email) else f"by {session.author}: "
+        by = "" if store.is_user(session.author, session.email, session.machine) else f"by {session.author}: "
         about = f"{count(session.requests, 'request'):<12}  {by}{session.about}"
         lines.append(plain(f"{short[session.id]:<{width}}  {session.last:{MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."

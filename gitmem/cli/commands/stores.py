@@ -15,13 +15,14 @@ from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, Unreac
 from gitmem.git.address import check_url
 from gitmem.git.bundle import is_bundle
 from gitmem.git.remote import Connection
+from gitmem.health.doctor import check_identity
 from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import decode_by_hand, read_small
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import find_fact, look_at_arrivals, move
 from gitmem.store import layers
-from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.findings import FailureLog, Level, LoggedFailure
 from gitmem.store.init import add_scope, check_scope, init_store
 from gitmem.store.jobs import Kind, turn_of
 from gitmem.store.locate import find_project, find_store
@@ -61,6 +62,8 @@ def run_init(args: Args, app: App) -> None:
     store = made.store
     if made.connected:
         look_at_arrivals(store)
+    if made.new:
+        _say_who_commits(store, app)
     branch = store.repository.branch().removeprefix("refs/heads/")
     scopes, apart = [*store.scopes], ""
     if args.scope:
@@ -87,9 +90,16 @@ def run_clone(args: Args, app: App) -> None:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     app.notices(tuple(store.notices))
     look_at_arrivals(store)
+    _say_who_commits(store, app)
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
     _end_clone(store, app)
+
+
+def _say_who_commits(store: Store, app: App) -> None:
+    """Say by which commands git learns the user's name, where it knows none."""
+    unknown = (finding for finding in check_identity(store) if finding.level is not Level.OK)
+    app.notices(tuple(f"{finding.message} {finding.remedy}" for finding in unknown))
 
 
 def _end_clone(store: Store, app: App) -> None:

@@ -130,6 +130,34 @@ def test_a_rule_of_another_author_waits_for_a_yes(world, bare_git, rule):
     assert call(world, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.parametrize("author", ["Kim", ""])
+def test_a_clone_that_had_no_session_acts_by_the_users_rules_and_asks_about_others(  # noqa: PLR0917
+    world, home, tmp_path, bare_git, monkeypatch, author
+):
+    """A user whom git does not know has gitmem's address on each machine: two such are not the same."""
+    kim, remote = tmp_path / "kim", str(tmp_path / "remote.git")
+    kim.mkdir()
+    named = "[user]\n\tname = Kim\n\temail = kim@example.org\n"
+    (kim / ".gitconfig").write_text(named)
+    if author:
+        (home / ".gitconfig").write_text(named)
+    world.run("facts", "add", "Use uv, never pip", "--kind", "rule", "--forbids", "pip install")
+    bare_git(tmp_path, "init", "-q", "--bare", remote)
+    world.run("remote", "add", remote)
+    world.run("sync")
+    assert world.run("review").out == "Nothing waits for your review.\n"
+    at_kims = {"cwd": tmp_path / "clone", "HOME": str(kim), "USERPROFILE": str(kim)}
+    assert "Git does not know your name" not in world.run("clone", remote, "clone", **{**at_kims, "cwd": tmp_path}).err
+    world.run("install", "claude", "--only", "hooks", "--yes", **at_kims)
+    monkeypatch.setenv("HOME", str(kim))
+    clone = World(tmp_path / "clone" / ".gitmem", world.context)
+    assert ("never pip" in told(call(clone, "Bash", {"command": "pip install x"}))) is bool(author)
+    waits = "a rule by an unnamed author on" in world.run("review", **at_kims).out
+    assert waits is not bool(author)
+    assert ("1 decision of yours" in world.run("status", **at_kims).out) is waits
+    assert ("warns at no tool call until" in world.run("start", **at_kims).out) is waits
+
+
 @pytest.mark.parametrize("literal", ["", "*", "x" * 300, "a\nb", "pip\x1b[2J"])
 @pytest.mark.few(2)
 def test_what_cannot_be_looked_for_is_refused(world, rule, literal):

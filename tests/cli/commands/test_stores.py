@@ -430,6 +430,14 @@ def test_a_session_s_start_connects_an_accepted_memory_on_a_branch(branched):
     assert not (branched.cwd / ".gitmem").exists()
 
 
+def test_init_says_how_git_learns_the_user_s_name(home, environ, tmp_path):
+    project = Runner(tmp_path / "shop", environ)
+    project.cwd.mkdir()
+    assert "git config --global user.name" in project("init")[2]
+    (home / ".gitconfig").write_text("[user]\n\tname = Kim\n\temail = kim@example.org\n")
+    assert project("init", "--user")[2] == ""
+
+
 def test_a_memory_is_not_the_first_branch_of_the_project_s_remote(branched, tmp_path, bare_git):
     bare_git(tmp_path, "init", "-q", "--bare", "origin.git")
     bare_git(branched.cwd, "remote", "add", "origin", str(tmp_path / "origin.git"))
