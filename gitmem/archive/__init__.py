@@ -1,1 +1,1 @@
-"""Rotation, weeks and months, and summaries."""
+"""Rotate `memory.md`, consolidate days into weeks and months, summarize archives, clear old memory."""

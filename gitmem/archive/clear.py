@@ -1,7 +1,7 @@
-"""Clear old memory, or all of it, from the tree.
+"""Clear old memory, or all of it, from the work tree.
 
-Of old memory, logs, archives and session files go, with them the links of concepts to them, and concepts that link to
-nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
+Clearing old memory removes logs, archives and session files, links to them in concepts, and concepts without other
+links; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OLD_DAYS = 30  # as for consolidated days
 
 
 class Cleared(Value):
-    """The cleared files, their bytes in all, and the commit; None if nothing was cleared, or in a dry run."""
+    """The cleared files, their total bytes, and the commit, None if nothing was cleared or in a dry run."""
 
     files: tuple[str, ...]
     size: int
@@ -36,7 +36,7 @@ class Cleared(Value):
 
 
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
-    """Remove files older than `days` from the tree, or with None all memory, once edits by hand are committed."""
+    """Commit edits by hand, then remove files older than `days`, or with None all memory, from the work tree."""
     if dry_run:
         files = _chosen(store, days)
         return Cleared(tuple(files), sum(files.values()), None)

@@ -1,8 +1,8 @@
-"""Summarize an archive by what is recorded in it, without a model or a network. Pure.
+"""Summarize an archive from its entries, without a model or a network. Pure.
 
-Each session is a line of its requests and results; decisions and issues are entries of these types and facts of these
-days; themes are concepts. No sentence is taken out of its place. An archive of another tool, without entries, gives a
-line for each of its sections.
+Each session gives a line of its requests and results; decisions and issues are entries of these types and facts of the
+archive's days; themes are concepts. Sentences keep their order. An archive of another tool, without entries, gives a
+line for each section.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gitmem.model.similarity import WEIGHED
 from gitmem.text.sentences import Kind, blocks, shorten
 from gitmem.values import Value
 
-MOST_CHARACTERS = 1_000_000  # read of an archive, half from either end; a usual one has a hundred thousand
+MOST_CHARACTERS = 1_000_000  # read of an archive, half from each end; a usual one has 100,000
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
 _LONGEST_ITEM = 300  # characters of a decision, an issue, a reason
 _LONGEST_LINE, _LONGEST_PART = 300, 120  # characters of a session's line, and of an exchange in it
@@ -52,25 +52,24 @@ class Told(Value):
 
 
 def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Sequence[Theme] = ()) -> Summary:
-    """Return the summary of the archive at path `archive`, whose whole text is given; never raises.
+    """Return the summary of the archive at path `archive` with this whole text; never raises.
 
-    `facts` are those of the store, of which those of the archive's days count; `themes` are the concepts that its
-    exchanges are in.
+    `facts` are all of the store; those of the archive's days count. `themes` are the concepts of its exchanges.
     """
     body = without_count(Document.parse(text.encode("utf-8", "replace")).body)
     left_out = max(len(body) - MOST_CHARACTERS, 0)
     if left_out:
         half = MOST_CHARACTERS // 2
         body = f"{body[:half]}\n\n{body[-half:]}"
-    told, parts = [*_told(body)], sections(body)
+    entries, parts = [*_told(body)], sections(body)
     # Entries carried over by a rotation count only if there are no others.
-    days = [memory.day for memory in told if memory.day and not memory.kept] or [
-        memory.day for memory in told if memory.day
+    days = [memory.day for memory in entries if memory.day and not memory.kept] or [
+        memory.day for memory in entries if memory.day
     ]
     days += [day for part in parts if part.title.casefold() not in KEPT_SECTIONS and (day := day_of(part.title))]
     first, last = min(days, default=archive_day(archive)), max(days, default=archive_day(archive))
     of_days = [fact for fact in facts if first <= f"{fact.created:%Y-%m-%d}" <= last]
-    overall = session_lines(told, MOST_SENTENCES) or entry_lines(told, MOST_SENTENCES)
+    overall = session_lines(entries, MOST_SENTENCES) or entry_lines(entries, MOST_SENTENCES)
     overall = overall or [*_section_lines(body)][:MOST_SENTENCES]
     if left_out:
         overall.append(f"The {left_out:,} characters in the middle of the archive were not read.")
@@ -80,8 +79,8 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
             date_range=(first, last),
             section_count=sum(part.level > 1 for part in parts) or len(parts),
             themes=tuple(themes[:MAX_ITEMS]),
-            key_decisions=tuple(_decisions(told, of_days)[-MAX_ITEMS:]),
-            issues=tuple(_issues(told, of_days)[-MAX_ITEMS:]),
+            key_decisions=tuple(_decisions(entries, of_days)[-MAX_ITEMS:]),
+            issues=tuple(_issues(entries, of_days)[-MAX_ITEMS:]),
             overall_summary="\n".join(overall),
             method=OFFLINE,
         )
@@ -89,10 +88,10 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
 
 
 def digest(text: str, most: int) -> list[str]:
-    """Return at most so many lines of a part of memory, the last ones: what each session was about; never raises."""
-    told = [*_told(text)]
+    """Return the last lines, at most `most`, of a part of memory: the subject of each session; never raises."""
+    entries = [*_told(text)]
     lines = [block.text for block in blocks(text) if block.kind is not Kind.HEADING]
-    return session_lines(told, most) or entry_lines(told, most) or [*map(_ended, lines)][-most:]
+    return session_lines(entries, most) or entry_lines(entries, most) or [*map(_ended, lines)][-most:]
 
 
 def session_lines(told: Iterable[Told], most: int) -> list[str]:
@@ -129,7 +128,7 @@ def day_of(text: str) -> str:
 
 
 def _told(body: str) -> Iterator[Told]:
-    """Yield the entries of a text in order, and the lines that a user wrote below the headings of what is kept."""
+    """Yield the entries of a text in order, and a user's lines in sections that a rotation keeps."""
     parts = sections(body)
     titled = [("", body[: parts[0].start if parts else len(body)])]
     titled += [(part.title, body[part.body : part.end]) for part in parts]
@@ -150,11 +149,11 @@ def _lines(text: str, title: str, *, kept: bool) -> Iterator[Told]:
 
 
 def _of_entry(entry: Entry, title: str, *, kept: bool) -> Told:
-    """Return an entry; an exchange as its summary, or where it has none as its request and the begin of its answer."""
+    """Return an entry; an exchange as its summary, else as its request and the beginning of its answer."""
     text, day = entry.text, day_of(entry.time) or day_of(title)
     if entry.label == EXCHANGE:
         exchange, fields = parse(entry), split_fields(entry.text)
-        is_logged = bool(fields.answer or fields.said or fields.errors or fields.files)  # as a daily log has it
+        is_logged = bool(fields.answer or fields.said or fields.errors or fields.files)  # in the form of a daily log
         asked, done = fields.request, " ".join((fields.answer, *fields.said[-1:])).strip()
         if exchange and not is_logged:
             asked, done = exchange.summary, exchange.details
@@ -164,7 +163,7 @@ def _of_entry(entry: Entry, title: str, *, kept: bool) -> Told:
 
 
 def _section_lines(body: str) -> Iterator[str]:
-    """Yield a line for each section of a text without entries: its title and how it begins."""
+    """Yield a line for each section of a text without entries: its title and first words."""
     for part in sections(body):
         begins = shorten(body[part.body : part.end], _LONGEST_PART)
         yield _ended(f"{part.title}: {begins}" if begins else part.title)
@@ -173,7 +172,7 @@ def _section_lines(body: str) -> Iterator[str]:
 
 
 def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
-    """Return the decisions, rules and preferences: entries, then facts of these days that no entry has."""
+    """Return the decisions, rules and preferences: entries, then facts of these days without an entry."""
     decisions: dict[str, KeyDecision] = {}
     recorded = [(memory.text, memory.day) for memory in told if memory.label in _DECIDED]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in WEIGHED]
@@ -186,7 +185,7 @@ def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]
 
 
 def _issues(told: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:
-    """Return the issues: entries, then facts of these days that no entry has; what a fact says of one goes before."""
+    """Return the issues: entries, then facts of these days without an entry; a fact's status of an issue counts."""
     by_text = {fact.description.casefold(): fact for fact in facts if fact.kind is FactKind.ISSUE}
     recorded = [
         (" ".join(memory.text.split()), memory.day) for memory in told if memory.label == MemoryType.ISSUE.label

@@ -1,7 +1,7 @@
-"""Rotate a full `memory.md`, list the rotations, and join days into weeks and months, a commit a step.
+"""Rotate a full `memory.md`, list rotations, and consolidate days into weeks and months, one commit per step.
 
-A step is one transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE`
-shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
+A step is one transaction, so after a crash it is either done or will be repeated. History keeps everything: `gitmem at
+DATE` shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     name = plan.archive.rpartition("/")[2]
     subject = f"Rotate memory.md into {name} ({plan.tokens:,} tokens)"
     message = op_message(Op.ROTATE, subject, (Trailer.ARCHIVE, plan.archive))
-    # Old lines of ended facts have no ids.
+    # Old lines of ended facts may lack ids.
     rest = without_ended(plan.remaining, marks_of(_facts(store, transaction)))
     transaction.commit(message, {plan.archive: data, MEMORY: rest.encode("utf-8", "surrogateescape")})
     _summarize(store, transaction, plan.archive, text)
@@ -87,7 +87,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
 
 
 def _facts(store: Store, transaction: Transaction) -> list[Fact]:
-    """Return the facts as of the last planned commit, most of them without their texts."""
+    """Return the facts as of the last planned commit, most without texts."""
     facts = {fact.path: fact for fact in known_facts(store)}
     for path in {path for draft in transaction.drafts for path in draft.changes if is_fact_path(path)}:
         data = transaction.read(path)
@@ -99,7 +99,7 @@ def _facts(store: Store, transaction: Transaction) -> list[Fact]:
 
 
 def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
-    """Return how often each fact that has a line in a section, or may have one, was said."""
+    """Count, by section, the statements of each fact that has or may have a line there."""
     uses: dict[str, dict[str, int]] = {}
     for fact in in_force(_facts(store, transaction)):
         if fact.kind in TOLD and not fact.adopted:
@@ -108,7 +108,7 @@ def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
 
 
 def _summarize(store: Store, transaction: Transaction, archive: str, text: str) -> None:
-    """Add the archive's summary; if that fails, the rotation stands and the summary is pending."""
+    """Add the archive's summary; if that fails, the rotation is kept and the summary is pending."""
     try:
         summarize_archive(store, transaction, archive, text)
     except Exception as error:  # noqa: BLE001  # no failure may stop a save
@@ -117,7 +117,7 @@ def _summarize(store: Store, transaction: Transaction, archive: str, text: str) 
 
 
 def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
-    """Remove archives beyond the configured retention from the tree; history keeps them."""
+    """Remove archives beyond the configured retention from the work tree; history keeps them."""
     days = config.archive_retention_days
     oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
     over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
@@ -128,7 +128,7 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
     return tuple(f"{ARCHIVE}/{name}" for name in over)
 
 
-SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
+SENTENCES = {WEEKLY: 5, "monthly": 8}  # for a day in its week, for a week in its month
 _ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
 _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 
@@ -136,8 +136,8 @@ _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", r
 class RotatedFile(Value):
     """An archive with the fields of the `memory-index.json` of older tools.
 
-    `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
-    are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
+    `present` is whether the work tree still has it; if not, the numbers are from its last version in history. `days`
+    are the first and last day of its entries that no earlier archive contains, None without dates.
     """
 
     path: str
@@ -153,7 +153,7 @@ class RotatedFile(Value):
 
 
 def rotations(store: Store) -> list[RotatedFile]:
-    """Return every rotation that was not undone, oldest first, also of archives that retention deleted."""
+    """Return every rotation that was not undone, oldest first, including archives that retention deleted."""
     commit = store.repository.resolve("HEAD")
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
     first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
@@ -199,7 +199,7 @@ def _rotated(addition: Addition, data: bytes, seen: set[str], *, present: bool, 
 
 
 def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
-    """Return first and last day of an archive's entries that are not in `seen`, which gets them."""
+    """Return the first and last day of an archive's entries that are not in `seen`, and add these to `seen`."""
     dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
     days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
     seen.update(dated)
@@ -215,7 +215,7 @@ class StepResult(Value):
 
 
 class Consolidated(Value):
-    """The result of a consolidation; `kept` are due files that stay because their consolidation was undone.
+    """The result of a consolidation; `kept` are due files that stay, as their consolidation was undone.
 
     `finished` is False if steps are left because it was late.
     """
@@ -227,11 +227,11 @@ class Consolidated(Value):
 
 
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
-    """Do the due steps, the oldest first, until it is `late`, each a commit; copies of days stay for searches."""
+    """Do the due steps, the oldest first, one commit each, until it is `late`; copies of days are kept for searches."""
     kept = _kept(store) if due(store) else frozenset()
     steps: list[ConsolidationStep] = []
     paths = _logs(store) - kept
-    while planned := _planned(store, paths):  # a week made of old days may join its month at once
+    while planned := _planned(store, paths):  # a week made of old days may be due for its month at once
         steps += planned
         paths = paths - {path for step in planned for path in step.sources} | {step.target for step in planned}
     done: list[StepResult] = []
@@ -243,11 +243,11 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
             break
         try:
             outcome = None if dry_run else transact(store, partial(_add, store, step=step), purpose="consolidate")
-        except RefusedError as error:  # such as a link in place of a log; other steps go on
+        except RefusedError as error:  # such as a link in place of a log; other steps continue
             notices[f"{step.period} is not consolidated: {error.sentences}"] = None
             continue
         notices |= dict.fromkeys(outcome.notices if outcome else ())
-        if outcome is None or outcome.value:  # else another process did it
+        if outcome is None or outcome.value:  # else another process did the step
             done.append(StepResult(step, outcome.commits[-1] if outcome else None))
     if done and not dry_run:
         keep_days(store)
@@ -296,7 +296,7 @@ def _add(store: Store, transaction: Transaction, step: ConsolidationStep) -> boo
     for path in step.sources:
         try:
             data = transaction.read(path)
-        except RefusedError as error:  # such as a link in place of a day's log; the other days go on
+        except RefusedError as error:  # such as a link in place of a daily log; the other days continue
             transaction.notices.append(f"{path} stays: {error.message}")
             continue
         if data is not None:
@@ -314,7 +314,7 @@ def _add(store: Store, transaction: Transaction, step: ConsolidationStep) -> boo
 
 
 def _decisions(facts: Iterable[Fact]) -> dict[str, str]:
-    """Return a line on each decision that was learned from an exchange, by the tail of the exchange's id."""
+    """Return a line for each decision learned from an exchange, by the tail of the exchange's id."""
     decided = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
     return {
         tail_of(fact.sources[0]): f"**{fact.kind.value.title()}**: {' '.join(fact.description.split())}"
@@ -330,15 +330,15 @@ def sentences(most: int, text: str, period: str) -> str:
 
 
 def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:
-    """Return all that a consolidated day's log held, None if there was none.
+    """Return the content of a consolidated day's log, None if there was none.
 
     Late deliveries and replays are compared with it, so that nothing is saved twice. Such a delivery begins a new log,
-    which is consolidated as the one before was.
+    which is consolidated in turn.
     """
     logs: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
     return _removed(store, tuple(logs), daily_path(day.isoformat())) if logs else None
 
 
-@lru_cache(maxsize=64)  # a replay asks for the same days turn after turn
+@lru_cache(maxsize=64)  # a replay needs the same days for each turn
 def _removed(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
     return b"\n".join(removed_versions(store.repository, path)) or None

@@ -1,4 +1,4 @@
-"""Commit summaries of archives, made offline, by a model or by an agent, and show them as of now.
+"""Commit summaries of archives, made offline, by a model or an agent, and mark what has changed since.
 
 The offline summary is made with the archive and stays if a model fails.
 """
@@ -46,12 +46,12 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-_MOST_TOLD = 3  # exchanges of a theme
+_MOST_TOLD = 3  # exchanges shown of a theme
 MAX_CHARACTERS = 300_000  # of an archive in one question
 
 
 def as_of_now(summary: Summary, store: Store) -> Summary:
-    """Return a summary with marks on ended decisions, and on issues that were resolved since."""
+    """Return a summary with marks on ended decisions and on issues resolved since."""
     marks = marks_for(store, ())
     sources = sources_of(store, summary_path(summary.archive)) if marks.sources and summary.archive else ()
     return summary._replace(
@@ -66,9 +66,9 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
 
 
 def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
-    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none.
+    """Return the id of the ended fact whose words, or their beginning, a text of a summary repeats, or "".
 
-    A longer one in force whose words it gives goes before it.
+    A longer fact in force with these words takes precedence.
     """
     words = normalized(text)
     holding = max((len(line) for line in marks.in_force if words.startswith(line)), default=0)
@@ -88,7 +88,7 @@ def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
 
 
 def summarize_archive(store: Store, transaction: Transaction, archive: str, text: str) -> str:
-    """Add the offline summary of an archive, as a commit of its own, unless it has one; return its path."""
+    """Commit the offline summary of an archive separately, unless it has one; return its path."""
     transaction.need_folder(SUMMARIES)
     path = summary_path(archive)
     there = transaction.read(path)
@@ -98,7 +98,7 @@ def summarize_archive(store: Store, transaction: Transaction, archive: str, text
 
 
 def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
-    """Add or replace a summary; False if it is there already. Any but an offline one drops an unusable reply."""
+    """Add or replace a summary; False if unchanged. Any but an offline one removes a stored unusable reply."""
     name = summary.archive.rpartition("/")[2]
     message = op_message(
         Op.SUMMARIZE,
@@ -120,7 +120,7 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
 
 
 def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
-    """Return the parts of the project that entries and facts of an archive are of."""
+    """Return the parts of the project to which entries and facts of an archive belong."""
     shelf = Shelf(transaction.read, transaction.names)
     text = (transaction.read(archive) or b"").decode("utf-8", "replace")
     entries = [entry.entry for entry in find_entries(text)]
@@ -133,15 +133,15 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
 
 
 def offline_summary(store: Store, archive: str, text: str) -> Summary:
-    """Return the summary of an archive, whose whole text is given, by what is recorded."""
+    """Return the extractive summary of an archive with this whole text."""
     entries = {tail_of(place.entry.id): place.entry for place in find_entries(text)}
     themes = []
     for concept in known_concepts(store):
         own = [entries[tail] for tail in map(tail_of, concept.exchanges) if tail in entries]
         if own:
-            said = "; ".join(entry.text.partition("\n")[0] for entry in own[-_MOST_TOLD:])
+            line = "; ".join(entry.text.partition("\n")[0] for entry in own[-_MOST_TOLD:])
             sessions = dict.fromkeys(tag for entry in own for tag in entry.tags[:1])
-            themes.append((len(own), Theme(concept.name, said, tuple(sessions))))
+            themes.append((len(own), Theme(concept.name, line, tuple(sessions))))
     themes.sort(key=lambda theme: -theme[0])
     return summarise(archive, text, known_facts(store), [theme for _, theme in themes])
 
@@ -159,10 +159,10 @@ MAX_RAW = 64_000  # characters kept of an unusable reply
 
 
 class Improved(Value):
-    """The result for an archive: the method of its summary and, if it is still the offline one, `why`.
+    """The result for an archive: its summary's method and, if that is still offline, `why`.
 
-    `questions` is how many it took, a part of the archive each; none where its sessions' sentences told all.
-    `left_out` says how much of an agent's answer was more than a summary holds.
+    `questions` is their number, one for each part of the archive; 0 if sentences of judged sessions sufficed.
+    `left_out` describes what an agent's answer had beyond a summary's limits.
     """
 
     archive: str
@@ -174,9 +174,9 @@ class Improved(Value):
 
 
 def improve(store: Store, archive: str, *, over: bool = False) -> Improved:
-    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary.
+    """Have the configured model summarize an archive; if that fails, keep or make the offline summary.
 
-    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`. Raises
+    An unusable reply is stored beside the archive. A summary that is not offline is replaced only with `over`. Raises
     NotFoundError if there is no such archive, GitmemError if the summary could not be committed.
     """
     text = _text_of(store, archive)
@@ -196,15 +196,15 @@ def improve(store: Store, archive: str, *, over: bool = False) -> Improved:
 
 
 def _asked(store: Store, archive: str, text: str) -> tuple[AskResult[Summary], int]:
-    """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
+    """Ask a model to summarize a text, a long one part by part; return the result and the number of questions.
 
-    Sessions that a model judged are shown in its sentences; where that is all there is to tell, nothing is asked.
+    Sessions that a model judged are replaced by its sentences; if there are no others, nothing is asked.
     """
     brief, by, lacks = _brief(store, text)
     if by and not lacks:
-        whole, told = offline_summary(store, archive, text), offline_summary(store, archive, brief)
-        told = told._replace(date_range=whole.date_range, section_count=whole.section_count)
-        return AskResult(told, model=by), 0
+        whole, summary = offline_summary(store, archive, text), offline_summary(store, archive, brief)
+        summary = summary._replace(date_range=whole.date_range, section_count=whole.section_count)
+        return AskResult(summary, model=by), 0
     instructions, parts = instructions_for(store, "summary"), pieces(brief, MAX_CHARACTERS)
     asked: AskResult[Summary] = AskResult(None)
     dollars: list[float | None] = []
@@ -221,30 +221,30 @@ def _asked(store: Store, archive: str, text: str) -> tuple[AskResult[Summary], i
 
 
 def _brief(store: Store, text: str) -> tuple[str, str, bool]:
-    """Return a text with what a model said of its judged sessions in place of their entries, and the model.
+    """Return a text with a model's sentences in place of the entries of judged sessions, and the model.
 
-    The third value says whether turns of other sessions are left.
+    The third value is whether turns of other sessions are left.
     """
     files = {session_tag(name): path for name, path in session_files(store).items()}
-    told: dict[tuple[str, ...], str] = {(): ""}
+    sentences: dict[tuple[str, ...], str] = {(): ""}
     brief, by, lacks, position = [], "", False, 0
     for entry in find_entries(text):
         tag = entry.entry.tags[:1]
         brief.append(text[position : entry.start])
-        if tag not in told:
+        if tag not in sentences:
             data = (store.read(files[tag]) if tag in files else None) or b""
             model = Document.parse(data).get("by")
-            told[tag] = " ".join(map(sentence_of, exchanges_in(data))) if model else ""
-            if told[tag]:
-                brief.append(f"[{entry.entry.time[:10]}] {told[tag]}\n\n")
+            sentences[tag] = " ".join(map(sentence_of, exchanges_in(data))) if model else ""
+            if sentences[tag]:
+                brief.append(f"[{entry.entry.time[:10]}] {sentences[tag]}\n\n")
                 by = str(model)
-        position = entry.end if told[tag] else entry.start
-        lacks = lacks or (not told[tag] and entry.entry.label == EXCHANGE)
+        position = entry.end if sentences[tag] else entry.start
+        lacks = lacks or (not sentences[tag] and entry.entry.label == EXCHANGE)
     return "".join([*brief, text[position:]]), by, lacks
 
 
 def pieces(text: str, most: int) -> list[str]:
-    """Return a text in pieces of at most `most` characters, cut at the ends of lines where there are some."""
+    """Split a text into pieces of at most `most` characters, at line ends if possible."""
     parts = []
     while len(text) > most:
         end = text.rfind("\n", 0, most) + 1 or most
@@ -262,11 +262,11 @@ def read_answer(store: Store, archive: str, text: str, answer: Mapping[str, obje
 
 
 def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
-    """Commit the summary that an agent wrote, as JSON, over the existing one.
+    """Commit a summary written by an agent, as JSON, replacing the existing one.
 
     Raises:
         NotFoundError: there is no such archive.
-        RefusedError: it is unusable; it is kept beside the archive, and the message says what it lacks.
+        RefusedError: it is unusable; it is stored beside the archive, and the message says what it lacks.
         GitmemError: it could not be committed.
     """
     text = _text_of(store, archive)

@@ -1,8 +1,8 @@
-"""The summary of an archive: its structure, its document, and its JSON; and which archives have none yet.
+"""The summary of an archive: its structure, document and JSON. Lists archives without a summary.
 
-The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). What a
-user changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out. A session's
-start asks which archives wait, so this module is light.
+The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). Edits of
+users and answers of models are read tolerantly: unreadable parts are left out. A session's start looks for archives
+without a summary, so this module is light.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from gitmem.values import TypeVar, Value
 Item = TypeVar("Item", "Theme", "KeyDecision", "Issue")
 
 KIND = "summary"
-OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace
+OFFLINE = "offline"  # the method of an extractive summary, which a model's summary may replace
 OPEN = "open"
 RESOLVED = "resolved"
 MAX_ITEMS = 10  # themes, decisions and issues each
 FEWEST_SENTENCES, MOST_SENTENCES = 10, 15  # of the overall text
-# Characters of one text of the structured part, and halved until the header is well under the 64 KiB above which it is
-# no header (docs/format.md, "Documents"): ten of each in four bytes a character would not be.
+# Characters of one text of the structured part; halved until the header is well under its limit of 64 KiB
+# (docs/format.md, "Documents"), which ten of each kind at four bytes per character would exceed.
 MAX_NAME = 80
 MAX_TEXT = 600
 MAX_SESSIONS = 12
 MAX_MARK = 40  # characters of a date or a session's id; an UUID has 36
 _MAX_HEADER = 60_000
-MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
+MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have about 2,000
 
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
-_OFFERED = "offered"  # in the private folder
-_LOOKED_AT = 20  # of the newest archives, when a session starts
-_HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
+_OFFERED = "offered"  # file in the private folder: archives already offered
+_LOOKED_AT = 20  # newest archives checked at a session's start
+_HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which include its header
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
-# Characters that a header must not hold: controls and lone surrogates.
+# Characters not allowed in a header: controls and lone surrogates.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class Theme(Value):
-    """A topic of the archive; `sessions` are tags of sessions, or dates where those are not known."""
+    """A topic of the archive; `sessions` are session tags, or dates if unknown."""
 
     name: str
     summary: str
@@ -59,7 +59,7 @@ class Theme(Value):
 
 
 class KeyDecision(Value):
-    """A decision and its reason ("" where none is given); the date is `YYYY-MM-DD` or ""."""
+    """A decision and its reason, or ""; the date is `YYYY-MM-DD` or ""."""
 
     decision: str
     reason: str = ""
@@ -106,7 +106,7 @@ class Summary(Value):
 
 
 def cleaned(summary: Summary) -> Summary:
-    """Return a summary within its bounds: texts on one line, shortened, and not too many."""
+    """Return a summary within its limits: texts on one line, shortened, and not too many."""
     limit = MAX_TEXT
     while len("\n".join(_header(short := _cut(summary, limit))).encode()) > _MAX_HEADER:
         limit //= 2
@@ -144,7 +144,7 @@ def _cut_items(items: Sequence[Item], limit: int) -> Iterator[Item]:
 
 
 def render_document(summary: Summary, created: datetime, scope: Sequence[str] = ()) -> bytes:
-    """Return the document of a summary, cleaned, made of memories of these parts of the project."""
+    """Return the document of a summary, cleaned; `scope` are the parts of the project it belongs to."""
     summary = cleaned(summary)
     head, *rest = _header(summary)
     parts = [f"scope: {_yaml(list(scope))}"] if scope else []
@@ -205,8 +205,8 @@ SCHEMA = _schema(
 def from_answer(answer: Mapping[str, object], offline: Summary, method: str) -> Summary:
     """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
 
-    Days and the number of sections are those of `offline`, which counted them. Raises ValueError if it says hardly
-    anything; the message is the end of a sentence that begins with "it".
+    Days and the number of sections are those of `offline`. Raises ValueError if it is nearly empty; the message
+    completes a sentence that begins with "it".
     """
     summary = from_json(answer, offline.archive, method)
     fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
@@ -216,7 +216,7 @@ def from_answer(answer: Mapping[str, object], offline: Summary, method: str) -> 
 
 
 def left_out(answer: Mapping[str, object]) -> list[str]:
-    """Return in words how much of an answer is more than a summary holds: "2 of 12 themes"."""
+    """Describe what an answer has beyond a summary's limits: "2 of 12 themes"."""
     lists = {
         name: answer.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
     }
@@ -242,14 +242,14 @@ def from_json(answer: Mapping[str, object], archive: str, method: str) -> Summar
 
 
 def _items(kind: type[Item], items: object) -> tuple[Item, ...]:
-    """Return the values in a list of objects; what an object lacks is empty."""
+    """Return the values in a list of objects; missing fields are empty."""
     dicts = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     readers = [(name, as_texts if name == "sessions" else as_text) for name in kind._fields]
     return tuple(kind._make(read(item.get(name)) for name, read in readers) for item in dicts)
 
 
 def summary_id(archive: str) -> str:
-    """Return the id of the summary of an archive: `summary-YYYYMMDD-HHMMSS`, with the suffix of a second one."""
+    """Return the id of an archive's summary: `summary-YYYYMMDD-HHMMSS`, with the suffix of a second archive."""
     name = archive.rpartition("/")[2].removesuffix(".md")
     if match := _STAMP.fullmatch(name):
         return f"{KIND}-{match[1]}-{match[2]}" + (match[3] or "").replace("_", "-")
@@ -257,7 +257,7 @@ def summary_id(archive: str) -> str:
 
 
 def archive_day(archive: str) -> str:
-    """Return the day in an archive's name as `YYYY-MM-DD`, "" where it has none."""
+    """Return the day in an archive's name as `YYYY-MM-DD`, or ""."""
     match = _STAMP.fullmatch(archive.rpartition("/")[2].removesuffix(".md"))
     return f"{match[1][:4]}-{match[1][4:6]}-{match[1][6:]}" if match else ""
 
@@ -304,7 +304,7 @@ def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
     for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.names(ARCHIVE)))[-last:]:
         archive = f"{ARCHIVE}/{name}"
         data = None
-        with contextlib.suppress(GitmemError, OSError):  # a link or folder in its place: doctor tells
+        with contextlib.suppress(GitmemError, OSError):  # a link or folder in its place: doctor reports it
             data = store.glance(summary_path(archive), _HEADER_BYTES)
         summaries.append(ArchiveSummary(archive, None if data is None else method_of(data)))
     return summaries
@@ -316,9 +316,9 @@ def pending_archives(store: Store, last: int = 0) -> list[str]:
 
 
 def ask_for_summaries(store: Store) -> tuple[Sequence[str], str]:
-    """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
+    """Return the archives that the agent is asked to summarize, if so configured, else an offer, shown once."""
     provider = store.config.summary.provider
-    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being shown
+    with contextlib.suppress(GitmemError):  # a link in place of the archives must not hide the rest of the start
         if provider == "host":
             return pending_archives(store, _LOOKED_AT), ""
         return (), _offer(store) if provider == "offline" else ""
@@ -331,7 +331,7 @@ def _offer(store: Store) -> str:
     path = os.path.join(store.private, _OFFERED)
     if not pending or read_text(path).strip() >= pending[-1]:
         return ""
-    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:  # else it is offered again
+    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:  # if this fails, it is offered again
         file.write(f"{pending[-1]}\n")
     many = "1 archive has" if len(pending) == 1 else f"{len(pending)} archives have"
     return f"{many} a summary made without a model only; `gitmem summary pending` lists what can be summed up better."

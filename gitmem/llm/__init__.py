@@ -1,1 +1,1 @@
-"""Models and embedders, and a question within the limits of a day."""
+"""Models, embedders, and questions to a model within daily limits."""

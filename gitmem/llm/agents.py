@@ -1,8 +1,8 @@
-"""The agents' own programs as models, without a window, as the user is signed in: `claude -p`, `codex exec`, ….
+"""Run the agents' own programs as models, headless, with the user's sign-in: `claude -p`, `codex exec`, ….
 
-Each runs in an empty folder, with no tools, `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run
-(hooks/hook.sh), within a time limit of its own. What it records of its session is not made, or removed. Texts are
-passed by standard input or files, which keeps them out of the list of processes. Tried with Claude
+Each runs in an empty folder, without tools, within its own time limit, and with `GITMEM_HOOKS=off`, so that gitmem's
+hooks (hooks/hook.sh) do not record the run. The program's own record of the session is prevented or removed. Texts are
+passed by standard input or files, to keep them out of the process list. Tried with Claude
 Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, Copilot CLI 1.0.102, droid 0.225.2.
 """
 
@@ -41,23 +41,23 @@ from gitmem.text.terminal import on_line
 from gitmem.values import Value
 
 GUARD = {"GITMEM_HOOKS": "off"}
-# Variables of a surrounding session, which the agent would take for its own.
+# Variables of a surrounding session, which the agent would mistake for its own.
 _NOT_PASSED = (
     *("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "CODEX_THREAD", "CODEX_SANDBOX"),
     *("COPILOT_CLI", "GEMINI_CLI=", "QWEN_CODE=", "OPENCODE="),
 )
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
-_PAUSE = 0.5  # seconds between two looks at the size of an output
-MOST_OUTPUT = 16_000_000  # bytes, with what the program says of its run
-_MOST_DOLLARS = 10_000.0  # that a program can say a run cost
+_PAUSE = 0.5  # seconds between two checks of the outputs' size
+MOST_OUTPUT = 16_000_000  # bytes of both outputs
+_MOST_DOLLARS = 10_000.0  # greatest plausible cost that a program reports
 _SHOWN = 300  # characters of the program's message
 _TOKENS = ("output_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-# At most, in US dollars a million tokens, by size: an estimate before a run.
+# Upper bounds by size, in US dollars per million tokens, to estimate the cost before a run.
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
 
 
 class ProgramRun(Value):
-    """A run of a program: its words, its input, and variables and files that it needs besides."""
+    """A run of a program: its command line, its input, and additional variables and files."""
 
     words: Sequence[str]
     stdin: str
@@ -65,7 +65,7 @@ class ProgramRun(Value):
 
 
 class RunPlace(Value):
-    """Where a run writes: a folder for files beside the empty one, a new session's id, and the user's environment."""
+    """The place of a run: a folder for files beside the empty one, a new session's id, the user's environment."""
 
     files: str
     session: str
@@ -80,9 +80,9 @@ class RunPlace(Value):
 
 
 class Program(Value):
-    """A program: its name on the `PATH`, what to do where it fails, and its models.
+    """A program: its name on the `PATH`, the remedy if it fails, and its models.
 
-    `models` are its small and its large one ("": the one that the user chose); `recorded` yields what it records of a
+    `models` are its small and its large one ("": the user's choice); `recorded` yields the paths of its record of a
     session.
     """
 
@@ -95,7 +95,7 @@ class Program(Value):
 
 
 class _FailedError(Exception):
-    """A program says that it failed, perhaps by the `status` of a server."""
+    """A program reports a failure, perhaps with a server's `status`."""
 
     def __init__(self, why: object, status: object = None) -> None:
         super().__init__(_brief(str(why)))
@@ -137,7 +137,7 @@ def _gemini(request: Request, model: str, place: RunPlace) -> ProgramRun:
 def _qwen(request: Request, model: str, place: RunPlace) -> ProgramRun:
     schema = place.put("schema.json", json.dumps(request.schema))
     words = ["--safe-mode", "--chat-recording=false", "--output-format", "json", "--approval-mode", "default"]
-    words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no other than the answer
+    words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no calls except the answer itself
     return ProgramRun([*words, *_named(model)], request.whole)
 
 
@@ -153,7 +153,7 @@ def _opencode(request: Request, model: str, place: RunPlace) -> ProgramRun:
 def _copilot(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["--silent", "--no-color", "--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--no-remote"]
     words += ["--disable-builtin-mcps", "--available-tools=none", "--session-id", place.session, *_named(model)]
-    # It records sessions in a database of its home: so that is a new folder, with the user's settings and sign-in.
+    # It records sessions in a database in its home, so that is a new folder with the user's settings and sign-in.
     home = os.path.join(place.files, "home")
     os.mkdir(home)
     own = _home(place.environ, "COPILOT_HOME", ".copilot")
@@ -170,7 +170,7 @@ def _droid(request: Request, model: str, place: RunPlace) -> ProgramRun:
 
 
 def _lines(out: bytes) -> list[dict[str, object]]:
-    """Return the JSON objects of an output, one a line; broken lines are passed over."""
+    """Return the JSON objects of an output, one per line, skipping broken lines."""
     objects: list[dict[str, object]] = []
     for line in out.decode("utf-8", "replace").splitlines():
         with contextlib.suppress(ValueError, RecursionError):
@@ -180,14 +180,14 @@ def _lines(out: bytes) -> list[dict[str, object]]:
 
 
 def _answer(text: object, usage: object = None, model: object = "", names: Sequence[str] = _TOKENS) -> ModelAnswer:
-    """Return an answer; `names` are those of the numbers of tokens in `usage`, of the answer's first."""
-    said, model = (value if isinstance(value, str) else "" for value in (text, model))
+    """Return an answer; `names` are the keys of token counts in `usage`, the answer's first."""
+    reply, model = (value if isinstance(value, str) else "" for value in (text, model))
     tokens_out, *tokens_in = (field(usage, name) for name in names)
-    return ModelAnswer(said, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, said))
+    return ModelAnswer(reply, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, reply))
 
 
 def _one(out: bytes) -> dict[str, object]:
-    """Return the JSON value that an output is: an object, or the last object of a list."""
+    """Return an output's JSON object, or the last object of its list."""
     try:
         value = json.loads(out) if len(out) <= MOST_BYTES else None
     except (ValueError, RecursionError):
@@ -251,7 +251,7 @@ def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
 
 
 def _of_gemini(place: RunPlace) -> Iterator[str]:
-    """Yield what Gemini CLI records of a session: a file of its folder for projects, by the first part of the id."""
+    """Yield Gemini CLI's file of a session, in its folder for projects, named by the first part of the id."""
     top = os.path.join(_home(place.environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
     for folder, _, names in os.walk(top):
         yield from (os.path.join(folder, name) for name in names if place.session[:8] in name)
@@ -260,7 +260,7 @@ def _of_gemini(place: RunPlace) -> Iterator[str]:
 
 
 def _of_droid(place: RunPlace) -> Iterator[str]:
-    """Yield the folder of droid's sessions in the run's folder, whose name has the folder's."""
+    """Yield droid's folder of sessions for the run's folder, whose name it contains."""
     top = os.path.join(_home(place.environ, "FACTORY_HOME", ".factory"), "sessions")
     mark = os.path.basename(os.path.dirname(place.files))
     with contextlib.suppress(OSError):
@@ -307,7 +307,7 @@ class AgentModel:
     def name(self, size: Size) -> str:
         return self._names[size] or self._agent.name
 
-    def price(self, size: Size, tokens: int) -> tuple[float, float] | None:  # noqa: ARG002  # the same at any length
+    def price(self, size: Size, tokens: int) -> tuple[float, float] | None:  # noqa: ARG002  # the price does not depend on the length
         return _PRICES[size]
 
     def ask(self, request: Request, deadline: float) -> ModelAnswer:
@@ -366,7 +366,7 @@ class AgentModel:
         return said[0], said[1], child.returncode
 
     def _await(self, child: subprocess.Popen[bytes], outputs: Sequence[IO[bytes]], deadline: float) -> None:
-        """Wait for the end of a program, or end it once it takes too long or says too much."""
+        """Wait for a program; kill it once it takes too long or prints too much."""
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(min(_PAUSE, deadline - time.monotonic()), 0))

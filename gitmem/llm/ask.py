@@ -1,6 +1,6 @@
-"""Ask a model within the limits of a day: redact and fence the question, retry, check the reply.
+"""Ask a model within daily limits: redact and fence the question, retry, check the reply.
 
-A failure is no exception but the `why` of the result: the caller has an offline answer.
+A failure raises nothing; it is the `why` of the result, as the caller has an offline answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BY_AGENT = "the agent sums it up in its next session, as summary.provider is ho
 
 T = TypeVar("T")
 
-# Three retries, after 1, 2 and 4 seconds, or after the time that the server names.
+# Three retries, after 1, 2 and 4 seconds, or after the time that the server requests.
 PATIENCE = Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
 
@@ -55,8 +55,8 @@ _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the b
 class AskResult(Generic[T]):
     """The result of a question: the value read from the reply, or None and `why`.
 
-    `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries (None:
-    unknown).
+    `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries, None
+    if unknown.
     """
 
     value: T | None
@@ -69,7 +69,7 @@ class AskResult(Generic[T]):
 
 
 def is_worth_asking(store: Store, subject: str) -> bool:
-    """Return whether to ask in the background: a model is named, nobody else is asking, and it did not just fail."""
+    """Return whether to ask in the background: a model is configured, no other process asks, and none just failed."""
     config = store.config.summary
     if config.provider in {OFFLINE, HOST}:
         return False
@@ -83,9 +83,9 @@ def is_worth_asking(store: Store, subject: str) -> bool:
 
 
 def instructions_for(store: Store, purpose: str) -> str:
-    """Return the instructions for a purpose: the text of the settings, else the shipped one.
+    """Return the instructions for a purpose, from the settings, else the shipped ones.
 
-    A store's tracked file can set it only with the user's consent ("Settings"): it is behaviour, not data.
+    A store's tracked file can set them only with the user's consent ("Settings"), as they are behaviour, not data.
     """
     own = getattr(store.config.prompts, purpose)
     return own or read_resource("templates", "prompts", f"{purpose}.md").decode()
@@ -97,11 +97,11 @@ def ask(
     subject: str,
     read: Callable[[Mapping[str, object]], T],
 ) -> AskResult[T]:
-    """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
+    """Ask the configured model, with retries; `read` raises ReplyError for an unusable reply.
 
-    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
-    written to the log of failures; that no model is named is none. Raises RefusedError if the answer could not be kept:
-    the store is opened, or nothing is to be written.
+    `subject` is the path or name of the question's subject. Errors of providers and replies are not raised, but written
+    to the log of failures; a missing model is no error. Raises RefusedError if the answer could not be stored: the
+    store is only opened, or nothing is to be written.
     """
     store.check_writes()
     asked = _asked(store, question, subject, read)
@@ -123,7 +123,7 @@ def _asked(store: Store, question: Question, subject: str, read: Callable[[Mappi
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
-    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
+    """Return the configured model; None for `offline`, and for `host`, as its agent is not called from here.
 
     Raises ProviderError if the key is missing, or would go over the network unencrypted.
     """
@@ -189,15 +189,15 @@ class _Tries:
             spent, model = self._spent(answer), answer.model
             self._name = model
             if answer.refused:
-                said = f": {answer.text[:200]}" if answer.text else ""
-                raise RefusalError(f"{model} refuses to answer{said}.")
+                refusal = f": {answer.text[:200]}" if answer.text else ""
+                raise RefusalError(f"{model} refuses to answer{refusal}.")
             self._raw = answer.text
             value = read(parse_reply(answer.text, self._request.schema))
             failure = ""
         except (ProviderError, ReplyError) as error:
             failure = str(error)
             if isinstance(error, ProviderError) and not isinstance(error, AnswerError | DeadlineError | RefusalError):
-                spent = Spent()  # nothing was charged, unlike for the other errors
+                spent = Spent()  # nothing was charged, unlike with the other errors
             raise
         else:
             return value
@@ -216,7 +216,7 @@ class _Tries:
 
 
 def without_secrets(store: Store, answer: Mapping[str, object]) -> dict[str, object]:
-    """Return a model's answer with all strings in it redacted."""
+    """Return a model's answer with all its strings redacted."""
     allow = store.config.redaction.allow
     clean: dict[str, object] = change_strings(answer, lambda text: redact(text, allow=allow).text)
     return clean

@@ -60,7 +60,7 @@ def post_json(
 ) -> object:
     """Post a value as JSON and return the JSON answer.
 
-    `deadline`, in seconds of `time.monotonic`, covers all tries; `environ` names proxies for https (`https_proxy`,
+    `deadline`, in seconds of `time.monotonic`, covers all tries; `environ` has the proxies for https (`https_proxy`,
     `no_proxy`); an answer of more than `most` bytes is an error.
 
     Raises:
@@ -123,7 +123,7 @@ def _ask(
                 data = _read(response, where, most)
                 if late:
                     raise DeadlineError(f"{where} did not answer in time.")
-                if response.length:  # http.client does not notice a truncated answer
+                if response.length:  # http.client accepts a truncated answer
                     raise ConnectionFailedError(f"The answer of {where} is truncated.")
                 if response.status // 100 != 2:  # noqa: PLR2004  # RFC 9110, 15.3
                     asked = response.getheader("Retry-After", "")
@@ -134,7 +134,7 @@ def _ask(
             raise AnswerError(f"The answer of {where} is not JSON.", raw=data.decode("utf-8", "replace")) from None
         else:
             return value
-    except ValueError:  # its message may hold a header
+    except ValueError:  # its message may contain a header
         raise ProviderError(f"The request to {where} cannot be made.", "Check the key and the address.") from None
     except (OSError, HTTPException) as error:
         if late or time.monotonic() >= deadline:
@@ -190,7 +190,7 @@ def _read(response: HTTPResponse, where: str, most: int) -> bytes:
 
 
 def _refused(where: str, status: int, data: bytes, retry_after: str, secrets: Sequence[str]) -> StatusError:
-    """Return the error for a status (RFC 9110, 15), with the server's message but none of the secrets."""
+    """Return the error for a status (RFC 9110, 15), with the server's message, without secrets."""
     if status // 100 == 3:  # noqa: PLR2004  # RFC 9110, 15.4
         return StatusError(f"{where} redirects to another address ({status}).", "Name that address.", status=status)
     remedy = {
@@ -200,7 +200,7 @@ def _refused(where: str, status: int, data: bytes, retry_after: str, secrets: Se
         429: "Its rate limit is reached; try again later.",
     }.get(status, "")
     message = _message(data)
-    for secret in secrets:  # some servers repeat it
+    for secret in secrets:  # some servers repeat the key
         message = message.replace(secret.removeprefix("Bearer "), "[key]")
     return StatusError(f"{where} refused: {status} {message}".strip(), remedy, status=status, wait=_wait(retry_after))
 

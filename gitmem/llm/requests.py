@@ -1,7 +1,7 @@
-"""Requests to judge a session, in the private folder, a file each: a model in the background answers them.
+"""Requests to judge a session, each a file in the private folder, for a model in the background.
 
-Where the settings name the agent itself (`summary.provider host`), a session's start names those that wait. Starts
-load this, so it stays light.
+If the configured model is the agent itself (`summary.provider host`), a session's start lists the waiting ones. Every
+start loads this module, so it stays light.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gitmem.platform.safe_open import drop_file, read_object, write_json
 
 FOLDER = "asking"
 SUFFIX = ".json"
-_MOST = 200  # that wait; the oldest ones are dropped
+_MOST = 200  # waiting requests; the oldest ones beyond are dropped
 
 
 def waiting(private: str) -> list[str]:
-    """Return the paths of the requests that wait, the oldest first."""
+    """Return the paths of the waiting requests, the oldest first."""
     folder = os.path.join(private, FOLDER)
     try:
         with os.scandir(folder) as entries:
@@ -28,7 +28,7 @@ def waiting(private: str) -> list[str]:
 
 
 def sessions_waiting(private: str, most: int) -> list[str]:
-    """Return the ids of the sessions that wait, the newest ones, oldest first."""
+    """Return the ids of the newest `most` waiting sessions, the oldest first."""
     ids = (read_object(path).get("session") for path in waiting(private)[-most:])
     return [name for name in ids if isinstance(name, str) and name]
 
