@@ -46,7 +46,8 @@ _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
 _QUESTION_AND_ANSWER = 2  # lines; a question behind more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
-_OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
+_OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]*$")
+_ITEM = re.compile(r"\s{0,12}(?:[-*]|\d{1,2}[.)])\s+")  # the sign before an item of a list
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|[\u201c\u300c\u2018][^\u201d\u300d\u2019\n]{1,300}[\u201d\u300d\u2019]"
     r"|[\u201e\u201a][^\u201c\u201d\u2018\n]{1,300}[\u201c\u201d\u2018]|\u00ab[^\u00bb\n]{1,300}\u00bb|\u300e[^\u300f\n]{1,300}\u300f"
@@ -167,7 +168,7 @@ def own_words(prompt: str) -> str:
         own.append(_without_text(content))
         if own[-1] != content:
             break
-        before = line.strip() or before
+        before = "" if _leads_in(line) and not _edits_text(before) else line.strip() or before
     return "\n".join(own)
 
 
@@ -176,13 +177,28 @@ def _goes_on(line: str, behind: str) -> bool:
 
     An order such as "Add a login page" needs no full stop if the next line begins with a label: it introduces no text.
     """
-    if _label(line):
+    bare = _ITEM.sub("", line, count=1)
+    if _label(line) or (_begins(bare) and _ITEM.match(behind)):
         return True
     if _POINTS.search(line):
         return False
-    is_order = matcher("tasks.tsv", "orders").match(line) is not None and not line.endswith(_ASKS)
-    is_whole = _IS_SENTENCE.search(line) is not None or _has("lasts ending forbidding", line) or _begins(line)
-    return is_whole or line.startswith(("- ", "* ")) or (is_order and _label(behind))
+    is_order = matcher("tasks.tsv", "orders").match(bare) is not None and not line.endswith(_ASKS)
+    is_whole = _IS_SENTENCE.search(line) is not None or _has("lasts ending forbidding", line) or _begins(bare)
+    return (
+        is_whole
+        or line.startswith(("- ", "* "))
+        or (is_order and (_label(behind) or _leads_in(behind)) and not _edits_text(line))
+    )
+
+
+def _leads_in(line: str) -> bool:
+    """Return whether a line introduces what the user says next: "Please note:", "Rules for this repo:"."""
+    return line.rstrip().endswith((":", "\uff1a")) and not without_opening(line)
+
+
+def _edits_text(line: str) -> bool:
+    """Return whether a line asks for work on a text, which may follow it."""
+    return any(matcher("tasks.tsv", kind).search(line) for kind in ("review", "docs"))
 
 
 def _without_text(line: str) -> str:
@@ -205,8 +221,9 @@ def _has(kinds: str, text: str) -> bool:
 
 
 def _label(line: str) -> bool:
-    """Return whether a line begins with a label of a statement ("Decision:"), not with a speaker's name."""
-    return any(_cue(kind, line) for kind in _LABELS)
+    """Return whether a line or item begins with a label of a statement ("Decision:"), not with a speaker's name."""
+    bare = _ITEM.sub("", line, count=1)
+    return any(_cue(kind, bare) for kind in _LABELS)
 
 
 def _cue(kind: str, text: str, language: str = "") -> re.Match[str] | None:

@@ -380,7 +380,59 @@ def test_the_reason_in_the_next_sentence_is_part_of_a_statement(said, text):
         ("Update the changelog with:\nDecision: we keep the old form", []),
         ("Add the mail to the docs\n\nHi all,\nDecision: we keep the old form", []),
         ("Look at the minutes\nDecision: we keep the old form", []),
+        ("Add to the changelog\n- Decision: we keep the old form", []),
+        ("1. Decision: orders are kept\n2. Rule: names are short", ["orders are kept", "names are short"]),
     ],
 )
 def test_an_order_without_a_full_stop_goes_on_with_a_label(prompt, stated):
     assert [one.text for one in statements_of(prompt)] == stated
+
+
+LISTS = (  # a list of the user's, and how many statements it has
+    ("- Decision: alpha goes first\n- Rule: beta needs a ticket", 2),
+    ("Decision: gamma is blue", 1),
+    ("- Never push to this branch\n- Always run the linter before a commit", 2),
+    ("1. Never push to main\n2. Always lint the docs", 2),
+    ("- 항상 커밋을 작게 나눠줘\n- 절대 main에 푸시하지 마", 2),
+    ("1. Fix the login\n2. Decision: kappa is rounded half up.", 1),
+)
+LEADS = ("Please note:", "Some things:", "My wishes:\n", "Please do this:", "Rules for this repo:", "이 저장소 규칙:")
+
+
+@pytest.mark.parametrize("lead", [*LEADS, "Fix the parser.\n\nHouse rules:", "Add a login page\n\nConventions:"])
+@pytest.mark.parametrize("listed, number", LISTS)
+def test_a_list_is_the_users_own_under_words_that_introduce_no_text(lead, listed, number):
+    assert len(statements_of(f"{lead}\n{listed}")) == number
+
+
+# Heads of texts that were pasted, or are to be worked on.
+HEADS = (
+    "# ADR 7\n",
+    "Summarize this:",
+    "Meeting notes:",
+    "The customer wrote:",
+    "From the docs:",
+    "docs/rules.md:",
+    "The log:",
+    "Joe's proposal:",
+    "Implement these rules:",
+    "Hi team,\n\nplease note:",
+    "Update the README.\n\nRules:",
+    "README에 추가해줘\n\n이 저장소 규칙:",
+    "Is it right?\n\nRules for this repo:",
+    "회의 내용:",
+    "Mina 09:12\nRules for this repo:",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("listed", [listed for listed, _ in LISTS])
+def test_a_list_of_a_text_states_nothing(head, listed):
+    assert statements_of(f"{head}\n{listed}") == []
+
+
+def test_rules_behind_their_name_in_one_line():
+    assert texts("House rules: never deploy by hand. Always tag releases.") == [
+        "never deploy by hand",
+        "Always tag releases",
+    ]
