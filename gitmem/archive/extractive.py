@@ -94,10 +94,10 @@ def digest(text: str, most: int) -> list[str]:
     return session_lines(entries, most) or entry_lines(entries, most) or [*map(_ended, lines)][-most:]
 
 
-def session_lines(told: Iterable[Told], most: int) -> list[str]:
+def session_lines(entries: Iterable[Told], most: int) -> list[str]:
     """Return a line for each of the last sessions: its requests and results in order, as far as they fit."""
     sessions: dict[tuple[str, str], list[str]] = {}
-    for memory in told:
+    for memory in entries:
         if memory.label == EXCHANGE and memory.text:
             sessions.setdefault((memory.day, memory.session), []).append(_cut(memory.text, _LONGEST_PART))
     lines = []
@@ -107,9 +107,9 @@ def session_lines(told: Iterable[Told], most: int) -> list[str]:
     return lines
 
 
-def entry_lines(told: Iterable[Told], most: int) -> list[str]:
+def entry_lines(entries: Iterable[Told], most: int) -> list[str]:
     """Return a line for each of the last entries."""
-    lines = (shorten(memory.text, _LONGEST_LINE) for memory in told if memory.id)
+    lines = (shorten(memory.text, _LONGEST_LINE) for memory in entries if memory.id)
     return [*dict.fromkeys(_ended(line) for line in lines if line)][-most:]
 
 
@@ -171,10 +171,10 @@ def _section_lines(body: str) -> Iterator[str]:
         yield _ended(shorten(body, _LONGEST_LINE))
 
 
-def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
+def _decisions(entries: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
     """Return the decisions, rules and preferences: entries, then facts of these days without an entry."""
     decisions: dict[str, KeyDecision] = {}
-    recorded = [(memory.text, memory.day) for memory in told if memory.label in _DECIDED]
+    recorded = [(memory.text, memory.day) for memory in entries if memory.label in _DECIDED]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in WEIGHED]
     for text, day in recorded:
         statement, _, reason = text.partition(WHY)
@@ -184,11 +184,11 @@ def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]
     return [*decisions.values()]
 
 
-def _issues(told: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:
+def _issues(entries: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:
     """Return the issues: entries, then facts of these days without an entry; a fact's status of an issue counts."""
     by_text = {fact.description.casefold(): fact for fact in facts if fact.kind is FactKind.ISSUE}
     recorded = [
-        (" ".join(memory.text.split()), memory.day) for memory in told if memory.label == MemoryType.ISSUE.label
+        (" ".join(memory.text.split()), memory.day) for memory in entries if memory.label == MemoryType.ISSUE.label
     ]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in by_text.values()]
     issues: dict[str, Issue] = {}

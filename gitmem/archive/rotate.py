@@ -228,9 +228,9 @@ class Consolidated(Value):
 
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
     """Do the due steps, the oldest first, one commit each, until it is `late`; copies of days are kept for searches."""
-    kept = _kept(store) if due(store) else frozenset()
+    undone = _kept(store) if due(store) else frozenset()
     steps: list[ConsolidationStep] = []
-    paths = _logs(store) - kept
+    paths = _logs(store) - undone
     while planned := _planned(store, paths):  # a week made of old days may be due for its month at once
         steps += planned
         paths = paths - {path for step in planned for path in step.sources} | {step.target for step in planned}
@@ -251,7 +251,7 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
             done.append(StepResult(step, outcome.commits[-1] if outcome else None))
     if done and not dry_run:
         keep_days(store)
-    left = tuple(path for step in due(store) for path in step.sources if path in kept)
+    left = tuple(path for step in due(store) for path in step.sources if path in undone)
     return Consolidated(tuple(done), left, tuple(notices), finished)
 
 

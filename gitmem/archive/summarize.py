@@ -91,8 +91,8 @@ def summarize_archive(store: Store, transaction: Transaction, archive: str, text
     """Commit the offline summary of an archive separately, unless it has one; return its path."""
     transaction.need_folder(SUMMARIES)
     path = summary_path(archive)
-    there = transaction.read(path)
-    if there is None or method_of(there) == OFFLINE:
+    existing = transaction.read(path)
+    if existing is None or method_of(existing) == OFFLINE:
         put_summary(transaction, offline_summary(store, archive, text))
     return path
 

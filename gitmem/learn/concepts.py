@@ -54,8 +54,8 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         grouped = sort_in(concepts, exchanges, path)
         changes: dict[str, bytes | None] = {}
         for concept, lines in grouped:
-            there = transaction.read(concept.path)
-            changed = render_new(concept, lines) if there is None else render_changed(there, concept, lines)
+            existing = transaction.read(concept.path)
+            changed = render_new(concept, lines) if existing is None else render_changed(existing, concept, lines)
             changes[concept.path] = changed
         if not changes:
             return False

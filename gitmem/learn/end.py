@@ -135,9 +135,9 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
     fields = split_fields(entry.text)
     failures = []
     for error in fields.errors:
-        command, _, said = error.removeprefix("`").partition("`: ")
-        said, _, fixed = said.partition(FIX_MARK)
-        failures.append(Failure(at, "Bash", command, said, explained=fixed))
+        command, _, message = error.removeprefix("`").partition("`: ")
+        message, _, fixed = message.partition(FIX_MARK)
+        failures.append(Failure(at, "Bash", command, message, explained=fixed))
     return Turn(
         session,
         host,

@@ -205,24 +205,24 @@ def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
 
 def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     files = past.files or list_files(top)
-    there = frozenset(files)
+    existing = frozenset(files)
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
-        errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
+        errors.update({file: len(pattern.seen) for file in pattern.files if file in existing})
     manifests = manifests_in(files)
     yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files, manifests)), commit=past.commit)
     yield Knowledge(KnowledgeKind.STACK, tuple(manifest_lines(top, manifests)), tuple(manifests), commit=past.commit)
-    hot = tuple(hotspot_lines((commit.files for commit in past.commits), errors, there))
+    hot = tuple(hotspot_lines((commit.files for commit in past.commits), errors, existing))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 
 
 def mark_stale(store: Store, past: Past) -> str | None:
     """Mark patterns as stale if most of their files are gone or changed often; return the commit, if any."""
-    there = frozenset(past.files)
+    existing = frozenset(past.files)
 
     def changed_a_lot(pattern: BugPattern) -> bool:
         since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
-        changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
+        changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in existing)]
         return bool(changed) and 2 * len(changed) > len(pattern.files)
 
     paths = [pattern.path for pattern in known_patterns(store) if not pattern.stale and changed_a_lot(pattern)]

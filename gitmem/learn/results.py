@@ -110,14 +110,14 @@ def _exchanges(
         filed, logged = (parse(place.entry) if place else None for place in places)
         if digest in edited:
             continue
-        told = _reworded(filed or logged, session, turn, result)
-        if told is None:
+        reworded = _reworded(filed or logged, session, turn, result)
+        if reworded is None:
             continue
-        document = document.with_body(put_entry(document.body, SECTION, render(told), document.newline))
+        document = document.with_body(put_entry(document.body, SECTION, render(reworded), document.newline))
         words = (filed.summary, filed.details) if filed else None
         is_as_made = logged and (logged.raw or words in (None, (logged.summary, logged.details)))
         if places[1] and logged and is_as_made:
-            entry = render(told._replace(time=logged.time, files=logged.files, failed=logged.failed))
+            entry = render(reworded._replace(time=logged.time, files=logged.files, failed=logged.failed))
             recent = recent.with_body(replace_entry(recent.body, places[1], entry, recent.newline))
     changes: Changes = {path: document.set("method", session.model).set("by", session.model).render()}
     return changes | ({MEMORY: recent.render()} if memory is not None else {})
@@ -220,9 +220,9 @@ def _concepts(
             lines.setdefault(concept.id, []).append(line_of(exchange, path))
     for identifier, more in lines.items():
         concept = concepts[identifier]
-        there = changes.get(concept.path) or transaction.read(concept.path)
-        made = render_new(concept, more) if there is None else render_changed(there, concept, more)
-        made = Document.parse(made).set("method", session.model).render() if there is None else made
+        existing = changes.get(concept.path) or transaction.read(concept.path)
+        made = render_new(concept, more) if existing is None else render_changed(existing, concept, more)
+        made = Document.parse(made).set("method", session.model).render() if existing is None else made
         changes[concept.path] = made
     return changes
 

@@ -217,12 +217,12 @@ def _read_result(out: bytes) -> ModelAnswer:
 def _read_codex(out: bytes) -> ModelAnswer:
     events = _lines(out)
     items = [event["item"] for event in events if event.get("type") == "item.completed"]
-    said = [field(item, "text") for item in items if field(item, "type") == "agent_message"]
+    texts = [field(item, "text") for item in items if field(item, "type") == "agent_message"]
     usage = next((event.get("usage") for event in events if event.get("type") == "turn.completed"), None)
     failed = next((event for event in events if event.get("type") in ("turn.failed", "error")), None)
-    if not said and failed is not None:
+    if not texts and failed is not None:
         raise _FailedError(field(failed.get("error"), "message") or failed.get("message") or "")
-    return _answer(said[-1] if said else "", usage)
+    return _answer(texts[-1] if texts else "", usage)
 
 
 def _read_gemini(out: bytes) -> ModelAnswer:
@@ -237,13 +237,13 @@ def _read_gemini(out: bytes) -> ModelAnswer:
 def _read_opencode(out: bytes) -> ModelAnswer:
     events = _lines(out)
     parts = [event.get("part") for event in events]
-    said = [str(field(part, "text")) for part in parts if field(part, "type") == "text"]
+    texts = [str(field(part, "text")) for part in parts if field(part, "type") == "text"]
     failed = next((event for event in events if event.get("type") == "error"), None)
-    if not said and failed is not None:
+    if not texts and failed is not None:
         error = failed.get("error")
         raise _FailedError(field(field(error, "data"), "message") or field(error, "name") or "")
     tokens = next((field(part, "tokens") for part in parts if field(part, "type") == "step-finish"), None)
-    return _answer("".join(said), tokens, names=("output", "input"))
+    return _answer("".join(texts), tokens, names=("output", "input"))
 
 
 def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
@@ -358,12 +358,12 @@ class AgentModel:
                     start_new_session=os.name == "posix",  # so that its children can be killed with it
                 ) as child:
                     self._await(child, (out, err), deadline)
-                said = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
+                outputs_read = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
         except OSError as error:
             raise ConnectionFailedError(
                 f"{self._agent.name} could not be started: {error.strerror or error}."
             ) from None
-        return said[0], said[1], child.returncode
+        return outputs_read[0], outputs_read[1], child.returncode
 
     def _await(self, child: subprocess.Popen[bytes], outputs: Sequence[IO[bytes]], deadline: float) -> None:
         """Wait for a program; kill it once it takes too long or prints too much."""

@@ -106,8 +106,8 @@ def runs_otherwise(failed: str, worked: str) -> bool:
     return first != second
 
 
-def _tells_failure(said: str) -> bool:
-    low = re.sub(_NONE_FAILED, "", said.casefold())
+def _tells_failure(output: str) -> bool:
+    low = re.sub(_NONE_FAILED, "", output.casefold())
     return any(word in low for words in TELLING for word in words)
 
 

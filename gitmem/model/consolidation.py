@@ -103,14 +103,14 @@ def consolidate(
     keeps = _IN_WEEKS if step.tier == WEEKLY else _ALWAYS
     for path in step.sources:
         part = Document.parse(documents[path])
-        source, told = part.body, _to_digest(part.body)
-        tags = (tag for entry in find_entries(told) for tag in entry.entry.tags)
+        source, to_digest = part.body, _to_digest(part.body)
+        tags = (tag for entry in find_entries(to_digest) for tag in entry.entry.tags)
         scope |= {*as_texts(part.get("scope")), *scopes_in(tags)}
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
         known = body[place.body : place.end] if place else ""  # the day has been consolidated before: keep both texts
-        decided = _decided(f"{known}{told}", source, period, decisions)
-        sentences = "\n".join(filter(None, (*decided, digest(_DECIDED.sub("", f"{known}{told}"), period))))
+        decided = _decided(f"{known}{to_digest}", source, period, decisions)
+        sentences = "\n".join(filter(None, (*decided, digest(_DECIDED.sub("", f"{known}{to_digest}"), period))))
         if sentences:
             body = _put_section(body, period, sentences, document.newline)
         body = restore_entries(body, _kept(source, period, keeps), document.newline)
@@ -124,9 +124,9 @@ def consolidate(
     return document.with_body(body).render()
 
 
-def _decided(told: str, source: str, period: str, decisions: Mapping[str, str]) -> list[str]:
+def _decided(section_text: str, source: str, period: str, decisions: Mapping[str, str]) -> list[str]:
     """Return the lines of decisions for a section: its present ones, and those learned from its day's exchanges."""
-    lines = [match[0].rstrip("\n") for match in _DECIDED.finditer(told)]
+    lines = [match[0].rstrip("\n") for match in _DECIDED.finditer(section_text)]
     made = (decisions.get(tail_of(entry.entry.id), "") for entry in find_entries(source))
     return [*dict.fromkeys((*lines, *(f"- {period}: {line}" for line in made if line)))]
 

@@ -104,8 +104,8 @@ def remember(
     head = head or shorten(turn.prompt, ASKED_LENGTH)
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
-    told = _exchange(turn, asked, done, files) if is_exchange else None
-    return Remembered(Placed(TIMELINE, logged, turn.started), told, f"{EXCHANGE}: {head}")
+    entry = _exchange(turn, asked, done, files) if is_exchange else None
+    return Remembered(Placed(TIMELINE, logged, turn.started), entry, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(
@@ -156,9 +156,9 @@ def _read(
     return turn, asked, done, relative_files(turn.files, roots)
 
 
-def _tells(said: str, done: str, tools: int) -> bool:
+def _tells(prompt: str, done: str, tools: int) -> bool:
     """Return whether an answer to "ok", or to no words of a user, says more than a courtesy."""
-    if not said.strip():
+    if not prompt.strip():
         return bool(tools) and len(done) >= _IDLE_ANSWER
     return bool(tools and done) or len(done) >= _IDLE_ANSWER
 

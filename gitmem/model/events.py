@@ -212,8 +212,8 @@ def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
         if len(matches) > 1:
             done = (match.groupdict().get("done") for match in matches)
             texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in matches)
-            told = zip(texts, done, strict=True)
-            return tuple((text, _STATES[2 * (sign in {"x", "X"})], "") for text, sign in told)[:_MAX_STEPS]
+            marks_and_texts = zip(texts, done, strict=True)
+            return tuple((text, _STATES[2 * (sign in {"x", "X"})], "") for text, sign in marks_and_texts)[:_MAX_STEPS]
     return ()
 
 

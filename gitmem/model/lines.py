@@ -297,10 +297,10 @@ def _echoes(
 
 def _sentences(text: str, statement: str) -> Iterator[str]:
     """Yield the sentences that share a word with a statement but do not contain it."""
-    words, said = set(re.findall(_WORD, statement.casefold())), normalized(statement)
+    words, own_wording = set(re.findall(_WORD, statement.casefold())), normalized(statement)
     for line in text.split("\n"):
         for sentence in split(_LABEL.sub("", line.strip())):
-            if said not in normalized(sentence) and words.intersection(re.findall(_WORD, sentence.casefold())):
+            if own_wording not in normalized(sentence) and words.intersection(re.findall(_WORD, sentence.casefold())):
                 yield sentence
 
 

@@ -76,10 +76,10 @@ def verdict_of(runs: Iterable[Run]) -> Outcome | None:
     return Outcome.FAILED if not passed and form("failed").search(last.said) else Outcome.SUCCESS
 
 
-def _says_passed(said: str) -> bool:
+def _says_passed(output: str) -> bool:
     """Return whether a line of an output reports passed tests, and no line a failed one."""
-    lines = [line for line in said.split("\n") if form("passed").search(line)]
-    return bool(lines) and not any(map(form("failed").search, lines)) and not form("failing").search(said)
+    lines = [line for line in output.split("\n") if form("passed").search(line)]
+    return bool(lines) and not any(map(form("failed").search, lines)) and not form("failing").search(output)
 
 
 # Lead-ins of an answer: "Here is a summary of the changes:".

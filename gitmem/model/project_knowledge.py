@@ -106,9 +106,9 @@ def hotspot_lines(commits: Iterable[tuple[str, ...]], errors: Mapping[str, int],
     ]
 
 
-def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
+def _most_named(groups: Iterable[tuple[str, ...]], existing: frozenset[str]) -> list[tuple[int, str]]:
     """Count the groups that contain each file; return those with several, the most frequent first."""
-    counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
+    counts = Counter(file for files in groups for file in set(files) if file in existing and not is_dull(file))
     often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
     return sorted(often, key=lambda pair: (-pair[0], pair[1]))
 

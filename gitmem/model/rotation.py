@@ -296,8 +296,8 @@ def _shortened(body: str, part: Section, tokens: int, uses: Mapping[str, int]) -
     room = tokens - estimate_tokens(lead)
     rest = text[len(lead) :]
     if part.title.casefold() in KEPT_SECTIONS:
-        kept = _without_blank_start(most_useful(_pieces(rest), room - MORE_TOKENS, uses))
-        short = with_more(lead + kept, facts, text, newline)
+        useful = _without_blank_start(most_useful(_pieces(rest), room - MORE_TOKENS, uses))
+        short = with_more(lead + useful, facts, text, newline)
         return short if short.strip() != lead.strip() else ""
     if part.title.casefold() in OPEN_SECTIONS:
         tail = newest_sessions(_pieces(rest), room)

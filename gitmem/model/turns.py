@@ -215,13 +215,13 @@ class _Session:
         return before is not None and (bool(event.tool_id) or (event.at - before).total_seconds() < _AGAIN_SECONDS)
 
     def _key_of_prompt(self, event: HookEvent) -> str:
-        key = given = turn_key(event)
+        key = first_key = turn_key(event)
         times = 1
         while not event.turn and (turn := self.turns.get(key)) and turn.closed:
             if (event.at - turn.ended).total_seconds() <= TWICE_SECONDS:
                 break
             times += 1
-            key = f"{given}-{times}"
+            key = f"{first_key}-{times}"
         return key
 
     def once(self) -> Iterator[Turn]:

@@ -240,11 +240,11 @@ _ASKED = (
 
 def answers_in(tool_input: Mapping[str, object], result: object, text: str = "") -> tuple[UserWords, ...]:
     """Return the user's answers to the questions of a call, from its structured result, else its text."""
-    told: Mapping[str, object] = result if isinstance(result, dict) else {}
-    said = text or (result if isinstance(result, str) else "")
+    fields: Mapping[str, object] = result if isinstance(result, dict) else {}
+    output = text or (result if isinstance(result, str) else "")
     options, asked = dict(_options_of(tool_input)), _asked(tool_input)
-    pairs = _structured(told) or list(_pairs_in(said, options))
-    free = told.get("response") or ((match := re.search(_RESPONSE, said)) and (match["all"] or match["also"]))
+    pairs = _structured(fields) or list(_pairs_in(output, options))
+    free = fields.get("response") or ((match := re.search(_RESPONSE, output)) and (match["all"] or match["also"]))
     answers = [
         UserWords(WordKind.ANSWER, answer, _question(asked.get(question, question), options))
         for question, value, notes in pairs
@@ -255,9 +255,9 @@ def answers_in(tool_input: Mapping[str, object], result: object, text: str = "")
     return tuple(answers)
 
 
-def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
+def _structured(result: Mapping[str, object]) -> list[tuple[str, object, object]]:
     """Return each question with its answer and notes, from a structured result."""
-    answers, notes = told.get("answers"), told.get("annotations")
+    answers, notes = result.get("answers"), result.get("annotations")
     answers, notes = answers if isinstance(answers, dict) else {}, notes if isinstance(notes, dict) else {}
     keys = [key for key in dict.fromkeys((*answers, *notes)) if isinstance(key, str)]
     return [
@@ -265,15 +265,15 @@ def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
     ]
 
 
-def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object, object]]:
+def _pairs_in(text: str, questions: Iterable[str]) -> Iterator[tuple[str, object, object]]:
     """Yield each question with its answer and notes, from a result's text."""
-    places = sorted((place, question) for question in questions if (place := said.find(f'"{question}"=')) >= 0)
-    ends = [*(place for place, _ in places), len(said)][1:]
+    places = sorted((place, question) for question in questions if (place := text.find(f'"{question}"=')) >= 0)
+    ends = [*(place for place, _ in places), len(text)][1:]
     for (place, question), end in zip(places, ends, strict=False):
-        picked = re.fullmatch(_PICKED, re.sub(_GOES_ON, "", said[place + len(question) + 3 : end]))
+        picked = re.fullmatch(_PICKED, re.sub(_GOES_ON, "", text[place + len(question) + 3 : end]))
         if picked:
             yield question, picked["answer"], picked["notes"]
-    for match in () if places else re.finditer(_PAIR, said):
+    for match in () if places else re.finditer(_PAIR, text):
         yield match["question"], match["answer"], match["notes"]
 
 
@@ -317,13 +317,13 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
 
     () is a refusal by a hook or the host. A refusal of questions, to discuss them first, includes the answers so far.
     """
-    said = text.removeprefix("Error: ")
-    if not said.startswith(_REFUSED):
-        return () if re.match(_BLOCKED, said) else None
-    match = re.search(_SAID, said)
-    if said.startswith(_DENIED) and match is None:
+    message = text.removeprefix("Error: ")
+    if not message.startswith(_REFUSED):
+        return () if re.match(_BLOCKED, message) else None
+    match = re.search(_SAID, message)
+    if message.startswith(_DENIED) and match is None:
         return ()
-    words = said[match.end() :].partition(_HINT)[0].strip() if match else ""
+    words = message[match.end() :].partition(_HINT)[0].strip() if match else ""
     if re.match(_TALKS, words):
         pairs = (
             (match["question"], _with_notes(match["answer"] or "", match["notes"]))

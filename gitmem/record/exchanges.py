@@ -198,9 +198,9 @@ def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) ->
     ]
     if data is None or not new:
         return {}
-    newline, there = document.newline, find_section(document.body, LINKS)
-    end = there.end if there else len(document.body)
+    newline, section = document.newline, find_section(document.body, LINKS)
+    end = section.end if section else len(document.body)
     before, after = document.body[:end].rstrip(), document.body[end:]
-    title = [] if there else ["", f"## {LINKS}", ""]
+    title = [] if section else ["", f"## {LINKS}", ""]
     lines = [before, *title, *new, *([""] if after else [])]
     return {path: document.with_body(newline.join([*lines, ""]) + after).render()}

@@ -126,30 +126,30 @@ class FactBook:
         Facts that may contradict it are marked for review, except those that a model `compared` it with.
         """
         known = self.known().get(made.id)
-        there = self.read(known or made)  # maybe made by an earlier commit of the transaction
-        if known is not None and there is None:
+        existing = self.read(known or made)  # maybe made by an earlier commit of the transaction
+        if known is not None and existing is None:
             return None  # its file cannot be changed
-        there = there and _said_again(there, made, self.transaction.now)
-        if there is not None and there.binds:
-            fact = with_source(there, source)
+        existing = existing and _said_again(existing, made, self.transaction.now)
+        if existing is not None and existing.binds:
+            fact = with_source(existing, source)
             return fact, self.changes([fact])
-        if there is not None and not again:
+        if existing is not None and not again:
             return None
 
-        if there is None:
+        if existing is None:
             age = self.store.context.clock() - made.created
             made = self.learned_now(made) if age < LIVE else made
             self.new.append(made)
-        fact = made if there is None else with_source(revived(there, self.transaction.now), source)
+        fact = made if existing is None else with_source(revived(existing, self.transaction.now), source)
         facts = {fact.id: fact}
         others = {known.id: known for known in in_force(self.known().values()) if known.id != fact.id}
-        new = made if there is None else made._replace(created=self.transaction.now)
+        new = made if existing is None else made._replace(created=self.transaction.now)
         near = self._clamped(new, others.values())
         follows = {rival.id: rival.created for rival in near}
         apart = (rival for rival in near if rival.id not in compared)
         disputed = [rival.id for rival in rivals_of(new, apart)]
-        if there is not None and there.superseded_by in others:
-            disputed.append(there.superseded_by)  # stated again, it contradicts the fact that replaced it
+        if existing is not None and existing.superseded_by in others:
+            disputed.append(existing.superseded_by)  # stated again, it contradicts the fact that replaced it
         for other in disputed:
             if self.read_into(facts, other):
                 facts |= dispute(facts, fact.id, other)
@@ -226,10 +226,10 @@ def fact_of(event: Save, text: str) -> Fact | None:
     )
 
 
-def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
+def _said_again(existing: Fact, made: Fact, now: datetime) -> Fact:
     """Return an existing fact stated again, with the project parts of both, and words that a purge removed."""
-    there = there._replace(scope=wider(there, made))
-    return reworded(there, made.text, now) if there.status is FactStatus.PURGED else there
+    existing = existing._replace(scope=wider(existing, made))
+    return reworded(existing, made.text, now) if existing.status is FactStatus.PURGED else existing
 
 
 def wider(first: Fact, second: Fact) -> tuple[str, ...]:

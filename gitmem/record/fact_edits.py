@@ -273,10 +273,10 @@ def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
         transaction.read(MEMORY)
         transaction.commit(fact_message(f"{verb}: {fact.description}", [fact.id]), {known.path: None})
 
-    there = transact(target, put, purpose="fact").commits[-1:]
+    added = transact(target, put, purpose="fact").commits[-1:]
     here = transact(store, drop, purpose="fact").commits[-1:]
     known_facts(store)
-    return (*there, *here)
+    return (*added, *here)
 
 
 class Pair(Value):

@@ -298,10 +298,10 @@ def brief_episode(episode: Episode) -> str:
     return _within_budget(lines)
 
 
-def _within_budget(said: Iterable[str]) -> str:
+def _within_budget(candidates: Iterable[str]) -> str:
     """Return the first lines that fit."""
     lines: list[str] = []
-    for line in said:
+    for line in candidates:
         if estimate_tokens("\n".join([*lines, line])) > TOKENS:
             break
         lines.append(line)

@@ -218,11 +218,11 @@ def _holds(query: Query, filters: Filters) -> Callable[[Units], bool]:
 
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:
     """Return the units of a folder that are not among the first."""
-    there = {(item.units.path, item.index) for item in top}
+    present = {(item.units.path, item.index) for item in top}
     return [
         item
         for item in ranked
-        if item.units.path.startswith(f"{folder}/") and (item.units.path, item.index) not in there
+        if item.units.path.startswith(f"{folder}/") and (item.units.path, item.index) not in present
     ]
 
 

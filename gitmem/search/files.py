@@ -298,8 +298,8 @@ class BindingsScanner:
         """Yield the bindings' output for the folders and files of these paths, with paths relative to the store."""
         for place in itertools.chain(*by_folder(paths)):
             with contextlib.suppress(ValueError, OSError):  # deleted meanwhile
-                said = self._search(pattern, path=os.path.join(root, place), **options)
-                yield from (path[len(root) + 1 :] for path in said)
+                output = self._search(pattern, path=os.path.join(root, place), **options)
+                yield from (path[len(root) + 1 :] for path in output)
 
     def _missed(self, root: str, paths: Sequence[str]) -> set[str]:
         """Return the files that the bindings miss: those that ignore files match, with odd names, or not in UTF-8.

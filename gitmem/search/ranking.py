@@ -207,10 +207,10 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
     """Drop facts in force in no part of the project, unless no other hit is left, and files that are no facts."""
     hits = [hit for hit in hits if _is_of_fact(hit, marks)]
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
-    kept = [
+    in_force = [
         hit for hit, fact in memories if not marks.has_ended(fact) or marks.statuses[fact].standing is Standing.BESIDE
     ]
-    return kept or hits
+    return in_force or hits
 
 
 def _without_purged(hits: list[Ranked]) -> list[Ranked]:

@@ -76,8 +76,8 @@ def of_exchange(text: str, places: list[tuple[int, float]]) -> str:
     if after := re.compile(_AFTER).search(text, begin):
         text = text[: after.start()]
     rest = [(at - begin, value) for at, value in places if begin <= at < len(text)]
-    said = snippet(re.sub(_ID, "", text[begin:]) if not rest else text[begin:], rest, LENGTH - len(request) - 3)
-    return f"{request} → {said}" if request and said else request or said
+    reply = snippet(re.sub(_ID, "", text[begin:]) if not rest else text[begin:], rest, LENGTH - len(request) - 3)
+    return f"{request} → {reply}" if request and reply else request or reply
 
 
 def next_request(units: Units, index: int) -> str:

@@ -123,8 +123,8 @@ class Cache:
         """Delete unwanted vectors if they are at least half of all, and join rows if there are many."""
         with self._writing() as database:
             rows = [row for (row,) in database.execute("SELECT rowid FROM blocks")]
-            there = self.keys()
-            if 2 * len(there.intersection(wanted)) >= len(there) and len(rows) <= len(there) // _BLOCK + _MOST_ROWS:
+            known = self.keys()
+            if 2 * len(known.intersection(wanted)) >= len(known) and len(rows) <= len(known) // _BLOCK + _MOST_ROWS:
                 return
             block = [b"", b"", b""]
             for row in rows:
@@ -132,8 +132,8 @@ class Cache:
                 database.execute("DELETE FROM blocks WHERE rowid = ?", (row,))
                 places = [place for place, key in enumerate(_split_keys(parts[0])) if key in wanted]
                 for number, size in enumerate((KEY_BYTES, 4, dimensions)):
-                    kept = (parts[number][place * size : (place + 1) * size] for place in places)
-                    block[number] = b"".join([block[number], *kept])
+                    pieces = (parts[number][place * size : (place + 1) * size] for place in places)
+                    block[number] = b"".join([block[number], *pieces])
                 if block[0] and (row == rows[-1] or len(block[0]) >= _BLOCK * KEY_BYTES):
                     database.execute(_INSERT, (dimensions, *block))
                     block = [b"", b"", b""]
@@ -290,11 +290,11 @@ def _fill(
     cache.put_files(files)
     wanted = {key for of_file in files for key in of_file.keys}
     cache.tidy(wanted)
-    there = cache.keys()
-    (_, dimensions), missing = cache.size(), len(wanted - there)
+    known = cache.keys()
+    (_, dimensions), missing = cache.size(), len(wanted - known)
     embedded, problem = 0, ""
     try:
-        for batch in _batches(store, embedder, files, there):
+        for batch in _batches(store, embedder, files, known):
             if time.monotonic() >= end:
                 problem = "The time given is over."
                 break
@@ -303,18 +303,18 @@ def _fill(
             vectors = embedder.embed_documents(texts, min(end, time.monotonic() + _REQUEST_SECONDS))
             if len(vectors[0]) != dimensions:
                 dimensions, missing = len(vectors[0]), len(wanted)
-                there.clear()
-            if (len(there) + len(batch)) * (KEY_BYTES + dimensions) > MOST_BYTES:
+                known.clear()
+            if (len(known) + len(batch)) * (KEY_BYTES + dimensions) > MOST_BYTES:
                 problem = "The cache is full; the oldest files have no vectors."
                 break
             cache.add([*zip(batch, vectors, strict=True)])
-            there.update(batch)
+            known.update(batch)
             embedded += len(batch)
             progress(embedded, missing)
     except ProviderError as error:
         problem = error.sentences
     cache.remove_others()
-    left = len(wanted - there)
+    left = len(wanted - known)
     return Filled(
         chunks=len(wanted),
         embedded=embedded,
@@ -338,15 +338,15 @@ def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
 
 
 def _batches(
-    store: Store, embedder: Embedder, files: Iterable[ChunkedFile], there: Collection[bytes]
+    store: Store, embedder: Embedder, files: Iterable[ChunkedFile], known: Collection[bytes]
 ) -> Iterator[dict[bytes, str]]:
     """Yield batches of texts to embed, by key, as large as the provider accepts."""
     batch: dict[bytes, str] = {}
     size = 0
-    for file in (file.file for file in files if not all(key in there for key in file.keys)):
+    for file in (file.file for file in files if not all(key in known for key in file.keys)):
         for _, text in chunks(Units(file.path, read_file(store.documents, file.path))):
             key = key_of(text)
-            if key in there or key in batch:
+            if key in known or key in batch:
                 continue
             if batch and (len(batch) >= embedder.batch or size + len(text) > embedder.batch_bytes):
                 yield batch

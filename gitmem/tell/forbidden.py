@@ -114,9 +114,9 @@ def _append(private: str, lines: list[str]) -> None:
     path = os.path.join(private, _FILE)
     with contextlib.suppress(OSError):
         if os.path.exists(path) and os.path.getsize(path) > _LARGEST:
-            kept = read_text(path).splitlines()
+            recent = read_text(path).splitlines()
             with open(path, "w", encoding="utf-8") as file:
-                file.write("".join(f"{line}\n" for line in kept[len(kept) // 2 :]))
+                file.write("".join(f"{line}\n" for line in recent[len(recent) // 2 :]))
         with open(path, "a", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
 

@@ -177,8 +177,8 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
     for occurrence in memory.errors:
         error_seen = signature(occurrence.type, occurrence.message)
         if any(is_again(error_seen, pattern) for pattern in seen):
-            told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
-            yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
+            failure = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
+            yield Advice(AdviceKind.AVOID, f"The same again after {failure}", (tag,), 1.0)
     for hypothesis in memory.hypotheses:
         yield Advice(AdviceKind.TRY, f"Open: {hypothesis.text}", (f"{tag}/{hypothesis.id}",), hypothesis.confidence)
     words = stems_of(task)

@@ -152,7 +152,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     # The commands that worked in the current turn, formatted like the shown fixes.
     turns = [turn for turn in pending.turns if turn.session == session] if pending else []
     ran = {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
-    matched = [one for one in match(store, output, command) if not (one.solution and one.solution.text in ran)]
+    matched = [item for item in match(store, output, command) if not (item.solution and item.solution.text in ran)]
     texts = [*fixes_of(store, matched)] or [*_occurrences_of(store, matched)]
     known = known_to(store.private, session, now)
     new = [(text, ids) for text, ids in texts if ids[0] not in known]

@@ -65,23 +65,23 @@ _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 
 def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
     """Add the memories that a session was shown to this machine's counts, in one commit; a second call adds nothing."""
-    told: dict[str, dict[str, float | None]] = {}
+    rows: dict[str, dict[str, float | None]] = {}
     for text in read_notes(store.private).given:
         if text.session == session and text.how in _COUNTED:
             verdict = _verdict(turns, text.at)
             for identifier in text.ids:
-                told.setdefault(identifier, {})[text.at.isoformat()] = verdict
-    return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
+                rows.setdefault(identifier, {})[text.at.isoformat()] = verdict
+    return add_told(store, rows, f"Count what session {short_session(session)} was told") if rows else None
 
 
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     """Record how many errors with a shown fix a finished session fixed; a second call adds nothing."""
     notes = read_notes(store.private)
-    told = {
+    shown = {
         identifier for text in notes.given if text.session == session and text.how == ERROR for identifier in text.ids
     }
-    told = {key for key in told if key.startswith(LETTER)}
-    if not (told and turns):
+    shown = {key for key in shown if key.startswith(LETTER)}
+    if not (shown and turns):
         return
     failed = [redacted(turn, store) for turn in with_errors(turns)]
     fixed = {
@@ -90,7 +90,7 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
         if occurrence.last.worked
         for match in match_error(store, occurrence.error, pattern_headers(store))
     }
-    numbers = (len(told), len(told & fixed))
+    numbers = (len(shown), len(shown & fixed))
     if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:
         record_fixes(store.private, ShownFixes(store.context.clock(), session, *numbers))
 
@@ -161,7 +161,7 @@ def measure(
     may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: made by plain git
     undone = undone_commits(store.repository.git, store.repository.memory) if may_undo else {}
     lasting = [record for record in commits if record.commit not in undone]
-    told, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
+    shown, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
     return {
         "storage": _storage(store),
         "usage": {
@@ -178,7 +178,7 @@ def measure(
         "told": {how: sum(text.how == how and text.tokens > 0 for text in notes.given) for how in HOWS},
         "most": _most(store, rows),
         "effectiveness": {
-            "fixes": {"shown": told, "worked": fixed, "rate": round(fixed / told, 2) if told else None},
+            "fixes": {"shown": shown, "worked": fixed, "rate": round(fixed / shown, 2) if shown else None},
             "helped": _helped(notes.given, rows),
         },
         "tokens": _tokens(store, notes.given, weeks),
@@ -256,13 +256,13 @@ def _tasks(episodes: Sequence[Mapping[str, str]], texts: Sequence[GivenText]) ->
     helped = {text.session for text in texts if text.how in HELPS and text.ids and text.session}
     took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
     ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
-    told = [episode.get("outcome") for episode in ended if episode.get("session") in helped]
+    outcomes = [episode.get("outcome") for episode in ended if episode.get("session") in helped]
     alone = [episode.get("outcome") for episode in ended if episode.get("session") not in helped]
     return {
         "number": len(episodes),
         "types": dict(Counter(episode["type"] for episode in episodes if "type" in episode).most_common()),
         **{name: round(median(values)) if values else None for name, values in took.items()},
-        "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
+        "told": {"number": len(outcomes), "succeeded": outcomes.count(Outcome.SUCCESS)},
         "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
     }
 
@@ -298,19 +298,19 @@ def _helped(texts: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
         at = text.at.isoformat()
         verdicts = (rows.get(identifier, {}).get(at) for identifier in text.ids)
         judged[text.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
-    said = [verdict for row in rows.values() for at, verdict in row.items() if at.endswith(BY_USER)]
-    good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
+    users_verdicts = [verdict for row in rows.values() for at, verdict in row.items() if at.endswith(BY_USER)]
+    good = sum(verdict is not None and verdict >= _GOOD for verdict in users_verdicts)
     by = {
         how: {"judged": len(verdicts), "mean": round(mean(verdicts), 2)} for how, verdicts in judged.items() if verdicts
     }
     every = [verdict for verdicts in judged.values() for verdict in verdicts]
     average = round(mean(every), 2) if every else None
-    return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(said) - good}
+    return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(users_verdicts) - good}
 
 
 def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     """Return the patterns and episodes that were shown most often and still exist."""
-    counts = {identifier: count_of(told) for identifier, told in rows.items()}
+    counts = {identifier: count_of(row) for identifier, row in rows.items()}
     often = sorted(
         (count for count in counts if counts[count].retrieved), key=lambda key: (-counts[key].retrieved, key)
     )
@@ -319,13 +319,13 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     bugs = filter(None, (read_pattern(store, patterns[key]) for key in often if key in patterns))
     done = filter(None, (read_episode(store, episodes[key]) for key in often if key in episodes))
 
-    def told(identifier: str, title: str) -> dict[str, Any]:
+    def row(identifier: str, title: str) -> dict[str, Any]:
         return {"id": identifier, "title": title, "told": counts[identifier].retrieved}
 
     return {
-        "patterns": [{**told(pattern.id, pattern.title), "seen": len(pattern.seen)} for pattern in islice(bugs, MOST)],
+        "patterns": [{**row(pattern.id, pattern.title), "seen": len(pattern.seen)} for pattern in islice(bugs, MOST)],
         "episodes": [
-            {**told(episode.id, episode.task), "usefulness": round(counts[episode.id].usefulness, 2)}
+            {**row(episode.id, episode.task), "usefulness": round(counts[episode.id].usefulness, 2)}
             for episode in islice(done, MOST)
         ],
     }

@@ -146,16 +146,16 @@ def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
 
 def total(files: Iterable[bytes]) -> dict[str, Count]:
     """Return the counts of all machines, by id."""
-    return {identifier: count_of(told) for identifier, told in join(map(parse_counts, files)).items()}
+    return {identifier: count_of(row) for identifier, row in join(map(parse_counts, files)).items()}
 
 
 def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
     """Return the rows of all machines, by id and time."""
     joined: dict[str, dict[str, float | None]] = {}
     for machine in machines:
-        for identifier, told in machine.items():
+        for identifier, row in machine.items():
             own = joined.setdefault(identifier, {})
-            for at, verdict in told.items():
+            for at, verdict in row.items():
                 own[at] = max((value for value in (own.get(at), verdict) if value is not None), default=None)
     return joined
 
@@ -174,10 +174,10 @@ def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
     except (ValueError, RecursionError):
         return {}
     counts: dict[str, dict[str, float | None]] = {}
-    for identifier, told in read.items() if isinstance(read, dict) else ():
-        if isinstance(told, dict):
+    for identifier, row in read.items() if isinstance(read, dict) else ():
+        if isinstance(row, dict):
             counts[identifier] = {}
-            for at, value in told.items():
+            for at, value in row.items():
                 number = isinstance(value, int | float) and not isinstance(value, bool)
                 counts[identifier][at] = min(max(float(value), 0.0), 1.0) if number else None
     return counts

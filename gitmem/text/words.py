@@ -58,8 +58,8 @@ def phrases(kind: str, language: str = "") -> re.Pattern[str]:
     """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
     wanted = (language,) if language else languages()
     cues = (row for file in wanted for row in table(f"{file}/cues.tsv"))
-    said = (phrase for name, listed, *_ in cues if name == kind for phrase in listed.split(" | "))
-    longest_first = sorted(dict.fromkeys(said), key=len, reverse=True)
+    listed_phrases = (phrase for name, listed, *_ in cues if name == kind for phrase in listed.split(" | "))
+    longest_first = sorted(dict.fromkeys(listed_phrases), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 
 
