@@ -52,7 +52,7 @@ _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = 12
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _FEWEST = 2  # words of content that a request needs to begin a task
-_READ = 8_000  # characters of what was said in a task
+_READ = 8_000  # characters of the texts of a task
 
 
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:

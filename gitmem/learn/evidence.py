@@ -113,7 +113,7 @@ class SaidRecord:
         self.done = " ".join((self.own, *done))
 
     def own_of(self, request: int) -> str:
-        """Return what the user and the agent said in a request, folded."""
+        """Return the words of the user and the agent in a request, folded."""
         return " ".join(part.own for part in self._parts if part.part.request == request and part.part.who != TOOL)
 
     def users_sentences(self, request: int) -> list[str]:
@@ -299,7 +299,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def head_with(statement: str, points: Collection[str]) -> str:
-    """Return the words at a statement's beginning that contain all of `points` and nothing else, or ""."""
+    """Return a statement's first words if they contain exactly these stems and numbers, else ""."""
     words = statement.split()
     head = [*takewhile(lambda word: not (own := said_points(word)) or own & {*points}, words)]
     while head and not said_points(head[-1]):

@@ -1,4 +1,4 @@
-"""Learn bug patterns, preferences and what the project is like; remove what never helped.
+"""Learn bug patterns, preferences, commands and the project's structure; mark stale patterns.
 
 A preference that names no code goes into the user's own store (`gitmem init --user`), for every project; rules are the
 project's.

@@ -44,7 +44,7 @@ _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
-_QUESTION_AND_ANSWER = 2  # lines; a question behind more of them is about a text
+_QUESTION_AND_ANSWER = 2  # lines; a question after more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]*$")
 _ITEM = re.compile(r"\s{0,12}(?:[-*]|\d{1,2}[.)])\s+")  # the sign before an item of a list
@@ -68,7 +68,7 @@ _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
     r"|^이 |[:\u2193\u2b07\U0001f447]\s*$"
 )
-# Where a text may begin within a line: behind ">>>", a colon, before a capital as in "the slogan Never …".
+# Where a text may begin within a line: after ">>>" or a colon, before a capital as in "the slogan Never …".
 _TEXT_BEGINS = re.compile(r">>>|: +(?=\S)|(?<=[^\W\d_A-Z]) (?=[A-Z])")
 # After "always" or "never" in English these make no order: a hyphen, "hits", "ended", "failing", but not verbs whose
 # base form ends so.

@@ -119,7 +119,7 @@ def _parts(command: str) -> list[str]:
 
 
 def _without_signs(command: str) -> str:
-    """Return a command line with the shell operators in quoted texts removed."""
+    """Return a command line with the shell operators in quoted texts masked (`_AS_BEFORE` restores them)."""
     return re.sub(_TEXT, lambda text: text[0].translate(_IN_TEXT), command)
 
 

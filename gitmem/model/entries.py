@@ -99,7 +99,7 @@ def remember(
     turn, asked, done, files = read
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
-    said = asked or turn.prompt * is_trivial(turn.prompt)  # "ok" is what the user said, if not what was asked
+    said = asked or turn.prompt * is_trivial(turn.prompt)  # the subject shows "ok" although it asks nothing
     head = shorten(said, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
     head = head or shorten(turn.prompt, ASKED_LENGTH)
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")

@@ -1,4 +1,4 @@
-"""Find the errors in the turns of a session, with what was changed until the same command worked; all raw. Pure."""
+"""Find the errors in a session's turns, with the changes until the same command worked, all raw. Pure."""
 
 from __future__ import annotations
 

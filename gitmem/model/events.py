@@ -53,7 +53,7 @@ class HookKind(StrEnum):
     NOTICE = "(notice)"  # in place of a prompt, typed by nobody: begins a turn without a request
     TOOL = "PostToolUse"
     TOOL_FAILED = "PostToolUseFailure"
-    WORDS = "(words)"  # only in a transcript: what the user said besides the prompt
+    WORDS = "(words)"  # only in a transcript: the user's words besides the prompt
     STOP = "Stop"
     SUBAGENT_STOP = "SubagentStop"
     PRE_COMPACT = "PreCompact"

@@ -89,7 +89,7 @@ def _is_line(literal: str) -> bool:
 
 
 def looks_like_pattern(literal: str) -> bool:
-    """Return whether a literal has signs of a regular expression, which stand for themselves in it."""
+    """Return whether a literal contains syntax of regular expressions, which has no effect in literals."""
     return _PATTERN.search(literal) is not None
 
 
@@ -154,7 +154,7 @@ def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
 
 
 def _runs_part(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
-    """Return whether a command's words are those of a literal, which may begin behind the program: `push --force`.
+    """Return whether a command's words match a literal, which may begin after the program: `push --force`.
 
     One word alone is a program, or an option. What prints or finds its words runs none of them.
     """

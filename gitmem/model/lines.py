@@ -225,7 +225,7 @@ _ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
 
 
 def with_marks(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> str:
-    """Return a text with a mark behind each statement that is not in force as it says, or is in dispute.
+    """Return a text with a mark after each statement that is ended, reworded or disputed.
 
     Every door calls this with the text it is about to show: a document or lines of one, perhaps those of the memory
     with the id `memory`. The mark of a whole memory is put at the end of its first line. `sources` are the entries from

@@ -207,7 +207,7 @@ def read_commands(data: bytes) -> dict[str, Command]:
 
 
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
-    """Return known commands joined with those of another session.
+    """Join known commands with those of another session.
 
     Above a limit, those that worked in several exchanges are kept, then the most recent.
     """

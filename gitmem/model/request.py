@@ -1,4 +1,4 @@
-"""What kind of task a request asks for, and what it refers to."""
+"""Classify a request: its type of task, whether it asks or orders, and whether it refers to the one before."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def month_of(last: date) -> str:
 
 
 def holders_of(day: date) -> tuple[str, str]:
-    """Return the documents that can hold a consolidated day: its week's and its month's."""
+    """Return the documents that may contain a consolidated day: its week's and its month's."""
     last = day + timedelta(days=7 - day.isoweekday())
     return weekly_path(week_of(day)), monthly_path(month_of(last))
 

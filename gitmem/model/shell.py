@@ -1,4 +1,4 @@
-"""Read a shell's script as the commands that it runs, with what they write and what is piped into them. Pure.
+"""Read a shell script: the commands it runs, the files they write and their piped input. Pure.
 
 Quoted text, comments and input of a program are no commands; input of a shell is. A command is returned without the
 wrappers that run it, such as `sudo`, `env`, `python -m`, `uv run` or `docker exec NAME`.

@@ -20,7 +20,7 @@ from gitmem.values import Value
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 
-_MAX_TRIVIAL = 60  # characters; a longer text is checked word by word
+_MAX_TRIVIAL = 60  # characters of a trivial prompt, at most
 _WORD = re.compile(r"[^\W_]+")
 _SHORT_LINE = 20  # characters; shorter lines occur in many files
 _MOSTLY = 0.5

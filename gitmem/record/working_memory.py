@@ -1,4 +1,4 @@
-"""The working memory of each running session: a private file, told in a few lines (docs/memory.md, "Working memory").
+"""The working memory of each running session: a private file, shown in a few lines (docs/memory.md, "Working memory").
 
 It is never committed and stays on its machine. A file is replaced as a whole, by rename, and lists the events applied,
 so that none is applied twice if a process is killed before it empties the spool.

@@ -77,7 +77,7 @@ class Asked:
     """The state shared by the ranking's steps: the query, and totals for `SearchAnswer`."""
 
     def __init__(self, store: Store, query: Query, filters: Filters, scope: Scope, pools: Sequence[Pool]) -> None:
-        """Take a query and what was read for it."""
+        """Take a query and the pools read for it."""
         self.store, self.query, self.filters, self.scope = store, query, filters, scope
         self.similar: Embedding | None = None
         self.pools = pools

@@ -1,4 +1,4 @@
-"""Numbers in a text: digits, and those that are spelled out in English or Korean. Pure."""
+"""Find the numbers in a text: digits, and numbers spelled out in English or Korean. Pure."""
 
 from __future__ import annotations
 
