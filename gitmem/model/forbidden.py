@@ -36,11 +36,14 @@ _RUNNERS = re.compile(
     re.IGNORECASE,
 )
 _SETTINGS = (".json", ".yml", ".yaml", ".toml", "dockerfile")  # whose values may be commands
+_SCRIPTS = (".sh", ".bash", ".zsh", ".mk", "makefile", "dockerfile", ".yml", ".yaml")  # whose lines may be commands
+_BEFORE = re.compile(r"(?:- )?(?:(?:run|script): |(?:RUN|CMD) |@)?")  # what stands before a command in these
 _SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
 _DATABASES = frozenset("psql mysql mariadb sqlite3 duckdb cqlsh sqlcmd clickhouse-client mongosh".split())  # noqa: SIM905
 # Programs whose names are verbs of others, too: `uv pip`, `git rm`.
 _VERBS = frozenset("pip rm mv cp ln kill diff exec sh bash".split())  # noqa: SIM905
+_FINDS = PRINTS | {"ag", "ack", "egrep", "fgrep", "log", "gitmem"}
 _MAX_TEXT = 400_000  # characters of one call
 
 
@@ -161,7 +164,8 @@ def _runs_part(literal: Sequence[str], words: Sequence[str], rule: str = "") -> 
     if _runs(literal, words, rule):
         return True
     is_part = _is_line(" ".join(literal)) and literal[0] not in _VERBS
-    return is_part and words[0].islower() and PRINTS.isdisjoint(words) and _runs(("*", *literal), words)
+    is_program = words[0].islower() and not words[0].endswith(":") and _FINDS.isdisjoint(words)
+    return is_part and is_program and _runs(("*", *literal), words)
 
 
 def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
@@ -237,9 +241,17 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
         if is_mark or not line.startswith(_COMMENTS) or (is_order and line.lstrip(_SIGNS).startswith(literal))
     )
     if COMMAND in kinds and _is_line(literal):
-        has_values, code = any(path.casefold().endswith(_SETTINGS) for path in call.paths), [*read]
+        has_values, is_script = (
+            any(path.casefold().endswith(ends) for path in call.paths) for ends in (_SETTINGS, _SCRIPTS)
+        )
+        code = [*read]
         near = (line for line in code if literal.partition(" ")[0] in line)
-        if any(_pipes(literal, commands(text)) for line in near for text in _run_strings(line, has_values=has_values)):
+        run = (
+            text
+            for line in near
+            for text in (*_run_strings(line, has_values=has_values), _BEFORE.sub("", line, count=1) * is_script)
+        )
+        if any(_pipes(literal, commands(text)) for text in run):
             return True
         read = (_STRING.sub("''", line) for line in code)
     after = ("(", "[", ".") if PATH in kinds and _FILE.fullmatch(literal) else ("",)
@@ -257,6 +269,7 @@ def _run_strings(line: str, *, has_values: bool) -> Iterator[str]:
 
 def _holds(literal: str, line: str) -> bool:
     first, *rest = literal.split("*")
+    is_option = literal.rpartition(" ")[2].startswith("-")  # `--force` is no `--force-with-lease`
     place = line.find(first)
     while place >= 0:
         end = place + len(first)
@@ -266,7 +279,10 @@ def _holds(literal: str, line: str) -> bool:
             end = at + len(part) if at >= 0 and " " not in line[end:at].strip() else -1
             if end < 0:
                 break
-        if end >= 0 and is_whole and not (literal[-1:].isalnum() and _is_word(line[end : end + 1])):
+        is_cut = literal[-1:].isalnum() and (
+            _is_word(line[end : end + 1]) or (is_option and line[end : end + 1] == "-")
+        )
+        if end >= 0 and is_whole and not is_cut:
             return True
         place = line.find(first, place + 1) if first else -1
     return False
