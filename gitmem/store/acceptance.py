@@ -1,4 +1,4 @@
-"""What the user said yes to, of stores that came from elsewhere, and where that is kept."""
+"""Record which stores from elsewhere, and which remotes, the user accepted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def disconnected_branch(start: str, home: str, environ: Mapping[str, str]) -> bo
     return memory_branch(project.common_dir, environ) == MEMORY_BRANCH
 
 
-# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
+# Below the common git folder: none may be a link, or waiting events would be written elsewhere.
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
@@ -100,18 +100,18 @@ class Acceptance:
             ) from error
 
     def begin_clone(self, url: str) -> None:
-        """Record that the store is about to be made out of the memory at an address, or in a file."""
+        """Record that the store is about to be made from the memory at an address, or in a file."""
         with contextlib.suppress(OSError):  # of a home that cannot be written: such a clone has to begin anew
             _write(self._path(_CLONING), _digest(url))
 
     def is_cut_off(self, url: str) -> bool:
-        """Return whether a clone of the memory at an address began here and did not come to its end."""
+        """Return whether a clone of the memory at an address began here and was cut off."""
         return (read_small(self._path(_CLONING), follow=False) or b"").decode("ascii", "replace").strip() == _digest(
             url
         )
 
     def end_clone(self) -> None:
-        """Record that a clone came to its end."""
+        """Record that a clone is complete."""
         drop_file(self._path(_CLONING))
 
     def check(self) -> None:
@@ -136,7 +136,7 @@ class Acceptance:
         if self._is_at_home():
             return True
         record, token = self._record(), self._token()
-        if record[:1] == [_MAKING]:  # that `init` was killed before it could say so
+        if record[:1] == [_MAKING]:  # that `init` was killed before it could record the token
             self.give(())
             return True
         if record:  # the number alone proves nothing: disks reuse that of a deleted folder
@@ -159,10 +159,10 @@ class Acceptance:
         self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
 
     def set_aside(self) -> str:
-        """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
+        """Move the private folder that came with the store to `gitmem-came`, but keep its remotes; "" if there is none.
 
-        Otherwise its caches would say whose a memory is, its journals would move branches, and its spool would speak
-        for the user.
+        Otherwise its caches would assign authors, its journals would move branches, and its spool would pass for the
+        user's events.
         """
         came = f"{self._private}-came"
         listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
@@ -208,7 +208,7 @@ class Acceptance:
 
 
 def number_of(folder: str) -> str:
-    """Return a number that a folder keeps when it is moved, and no other folder of this machine has."""
+    """Return a number that identifies a folder on this machine, also after a move."""
     status = os.stat(folder)
     return f"{status.st_dev}:{status.st_ino}"
 
@@ -266,14 +266,14 @@ def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def recorded_place(record: str, home: str) -> str:
-    """Return the work tree of the store that a file of the record is about, or the repository of a linked one."""
+    """Return the work tree of a recorded store, or the repository of a linked one."""
     parts = os.path.relpath(record, os.path.join(home, *_FOLDER)).split(os.sep)
     start = parts[: parts.index(".git")] if ".git" in parts else parts[:-1]
     return f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
 
 
 def recorded_store(record: str, home: str) -> str:
-    """Return the work tree of the store that a file of the record is about, "" if it is gone."""
+    """Return the work tree of a recorded store, "" if it is gone."""
     with contextlib.suppress(RefusedError):
         return find_store(recorded_place(record, home), home) or ""
     return ""
@@ -308,15 +308,15 @@ def _write(path: str, text: str) -> None:
 
 def _write_token(path: str, token: str) -> None:
     """Write a token if there is none or a damaged one; keep one that another process has just written."""
-    made = f"{path}.{os.getpid()}"
-    _write(made, token)
+    temporary = f"{path}.{os.getpid()}"
+    _write(temporary, token)
     try:
         if os.path.exists(path):
-            os.replace(made, path)
+            os.replace(temporary, path)
         else:
-            os.link(made, path)
-            os.unlink(made)
+            os.link(temporary, path)
+            os.unlink(temporary)
     except FileExistsError:
-        os.unlink(made)
+        os.unlink(temporary)
     except OSError:  # no hard links here
-        os.replace(made, path)
+        os.replace(temporary, path)

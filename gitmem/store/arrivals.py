@@ -28,7 +28,7 @@ NOTHING = "Nothing was merged or pushed."
 def refuse_unsigned(
     signatures: Signatures, words: tuple[str, str], commit: str, known: Collection[str | None], here: str | None = None
 ) -> None:
-    """Refuse a commit that is neither known nor covered by a signature; the message begins and ends with `words`."""
+    """Refuse a commit that is neither known nor covered by a signature; `words` begin and end the message."""
     if commit in known:
         return
     refused = signatures.unsigned(commit, filter(None, known), here)
@@ -76,8 +76,8 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
 def check_arrivals(repository: Repository, source: str, old: str, new: str, *, reserved: Collection[str] = ()) -> None:
     """Refuse a commit `new` whose changes since `old` must not enter a store.
 
-    `source` has it; "": it is this store's own, and about to be pushed to those which would refuse it. `reserved` are
-    top folders that belong to this machine.
+    `source` names where it comes from; "" for a local commit about to be pushed, which others would refuse. `reserved`
+    are top folders that belong to this machine.
 
     Raises:
         StoreFormatError: the format version is not the one this gitmem knows.
@@ -135,7 +135,7 @@ def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
 
 
 def _complaint(change: PathChange) -> str | None:
-    """Return why nothing of a commit is used that has such a file, None if that is allowed."""
+    """Return why a commit with such a change is refused as a whole, None if it is not."""
     if change.mode not in _FILE_MODES:
         return "which is a link or a submodule"
     if any(part in {"", ".", ".."} or is_git_folder(part) for part in change.path.split("/")):

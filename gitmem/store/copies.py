@@ -1,6 +1,6 @@
-"""Copies of files of the memory that other programs left beside them: found, dropped, or taken over.
+"""Find, drop or take over copies of memory files that other programs left beside them.
 
-Of several files with one id the original alone is a memory (`gitmem.store.entrance`).
+Of several files with the same id only the original is a memory (`gitmem.store.entrance`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def find_copies(store: Store) -> list[Copy]:
 
 
 def drop_copy(store: Store, copy: Copy) -> str | None:
-    """Remove a copy; return the commit, None for one that never was in any: its text is kept aside then."""
+    """Remove a copy and return the commit; keep the text of an uncommitted copy aside and return None."""
     if copy.committed:
         message = op_message(Op.FACT, f"Remove a copy: {copy.path}", (Trailer.FACT, file_id(copy.path)))
         gone: dict[str, bytes | None] = {copy.path: None}

@@ -1,4 +1,4 @@
-"""A log of a file a day in the private folder."""
+"""A log in the private folder, with one file per day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUFFIX = ".jsonl"
 
 
 class DayLog(Value):
-    """JSON objects, a file a day for `days` of at most `most` bytes; a line is one write, so without a lock."""
+    """JSON lines in daily files, kept for `days`, of at most `most` bytes each; one write per line needs no lock."""
 
     folder: str
     days: int
@@ -50,7 +50,7 @@ class DayLog(Value):
         return []
 
     def read(self, names: Iterable[str], of: bytes = b"") -> Iterator[dict[str, object]]:
-        """Yield the lines of these files that hold the bytes `of`; broken ones are passed over."""
+        """Yield the lines of these files that contain the bytes `of`; skip broken ones."""
         for name in names:
             with contextlib.suppress(OSError):
                 with open(os.path.join(self.folder, name), "rb") as file:

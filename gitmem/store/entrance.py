@@ -1,8 +1,8 @@
 """Which files may enter a store, by any door: a sync, a clone, an edit by hand (docs/format.md, "Names").
 
-A name that some machine cannot have is refused where it would be committed; one that a remote has already is left out,
-and the rest is taken. A copy that a sync service, a file manager or an editor left beside a file is no memory: it stays
-where it is, and `gitmem doctor` and `gitmem review` name it.
+A commit here refuses a name that some machine cannot store; a sync leaves out such a file of a remote and takes the
+rest. A copy that a sync service, a file manager or an editor left beside a file is no memory: it stays where it is,
+and `gitmem doctor` and `gitmem review` list it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from gitmem.errors import CopyError, RefusedError
 from gitmem.model.fact import parse_fact
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 
-# Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
+# Files that gitmem or git parses, with at most `MAX_BYTES`; `*` matches `/` as well.
 SMALL = (FORMAT, CONFIG, "*.gitattributes", "*.gitignore")
 _OWN_FOLDERS = (
     *("archive", "concepts", "counts", "daily", "episodes", "facts", "knowledge", "monthly", "patterns", "purged"),
     *("sessions", "summaries", "weekly"),
 )
 _OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
-_FREE_NAMES = "knowledge/"  # whose files a user names
-_SHORTEST = len("2026-11")  # of the names that gitmem makes, without the suffix
-KEPT_BESIDE = ".edited-"  # in the name of a user's version that gitmem kept beside the memory's
+_FREE_NAMES = "knowledge/"  # the user names the files in this folder
+_SHORTEST = len("2026-11")  # the shortest name that gitmem makes, without suffix
+KEPT_BESIDE = ".edited-"  # marks the name of a user's version that gitmem kept beside the memory's
 
-# Names that only a sync service, a file manager or an editor gives: of a copy, and of a file of its own.
+# Names that only a sync service, a file manager or an editor gives: to a copy, and to a file of its own.
 _COPY = (
     r"\.sync-conflict-[0-9]{8}-[0-9]{6}|\([^()/]{0,200}(?:conflicted copy|in conflict)[^()/]{0,200}\)"
     r"|_conflict-[0-9]{8}-[0-9]{6}"
@@ -64,7 +64,7 @@ def most_bytes(path: str) -> int:
 
 
 def same_to_some(twin: str) -> str:
-    """Return why no store has a file beside this one whose name differs from its in case or form alone."""
+    """Return why a store must not also have `twin`, whose name differs only in case or Unicode form."""
     return f"which on some file systems is the same as {twin!a}"
 
 
@@ -82,7 +82,7 @@ def check_edit(path: str, before: bytes | None, after: bytes, tracked: Callable[
 
 
 def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
-    """Return the file that an untracked one was copied from, the path itself for a file of another program; or "".
+    """Return the original of an untracked copy, the path itself for a file of another program, else "".
 
     `tracked` returns the paths of the memory below a folder that are still in the work tree.
     """
@@ -104,7 +104,7 @@ def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
 
 
 def _is_name_of_copy(name: str, original: str) -> bool:
-    """Return whether a file of this name beside an original is a copy of it; gitmem's own names are in no other."""
+    """Return whether a file of this name is a copy of the original beside it; gitmem's own names contain no other."""
     folder, _, bare = original.rpartition("/")
     stem, _, suffix = bare.rpartition(".")
     if folder and not original.startswith(_FREE_NAMES):
@@ -114,7 +114,7 @@ def _is_name_of_copy(name: str, original: str) -> bool:
 
 
 def breaks_fact(path: str, before: bytes, after: bytes) -> bool:
-    """Return whether a file was a fact and is none any more, though it is still there."""
+    """Return whether an edit left a fact's file that is no longer a valid fact."""
     is_fact = path.startswith(f"{FACTS}/") and parse_fact(before, path) is not None
     return is_fact and parse_fact(after, path) is None
 

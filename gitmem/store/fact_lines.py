@@ -27,7 +27,7 @@ COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a li
 
 
 class Shelf:
-    """The facts of one tree by id, which `read` and `names` read; of `paths` no folder is listed."""
+    """The facts of one tree by id, read by `read` and `names`; those in `paths` are found without listing a folder."""
 
     def __init__(self, read: Read, names: Names, *, paths: Iterable[str] = ()) -> None:
         self._read, self._names = read, names
@@ -46,7 +46,7 @@ class Shelf:
         return self.facts[identifier]
 
     def with_successors(self, identifiers: Iterable[str]) -> dict[str, Fact]:
-        """Return the existing ones of these facts, and their successors."""
+        """Return those of these facts that exist, and their successors."""
         facts: dict[str, Fact] = {}
         wanted = list(identifiers)
         while wanted:
@@ -156,7 +156,7 @@ def followed(
     shelf.facts |= after
     facts = shelf.with_successors(after)
     document = Document.parse(memory)
-    gone = [key for key in before if after.get(key) is None]
+    removed = [key for key in before if after.get(key) is None]
     new = {}
     for identifier in after:
         fact, old = facts.get(identifier), before.get(identifier)
@@ -164,7 +164,7 @@ def followed(
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
     body = _with_counts(document.body, before, after)
-    body = updated_body(body, facts, document.newline, new=new, gone=gone)
+    body = updated_body(body, facts, document.newline, new=new, gone=removed)
     return memory if body == document.body else document.with_body(body).render()
 
 
@@ -185,16 +185,16 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
 def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:
     """Return a merged `memory.md` whose lines follow the merged facts; `before` is that of the merge base.
 
-    If each side let its fact give way to the other's, the one that holds gets its old line back.
+    If each side replaced its fact by the other's, the fact in force gets its old line back.
     """
     document = Document.parse(memory)
     old = fact_entries(Document.parse(before or b"").body)
     touched = {match["id"] for path in changed if (match := PATH.fullmatch(path))}
     here = fact_entries(document.body)
     facts = shelf.with_successors([*here, *touched])
-    gone = [key for key in touched if key not in facts]
+    removed = [key for key in touched if key not in facts]
     back = {key: entry.time for key, entry in old.items() if key in touched and key in facts and key not in here}
-    body = updated_body(document.body, facts, document.newline, new=back, gone=gone)
+    body = updated_body(document.body, facts, document.newline, new=back, gone=removed)
     return memory if body == document.body else document.with_body(body).render()
 
 

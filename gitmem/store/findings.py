@@ -1,6 +1,6 @@
 """Failures and findings, kept for `gitmem doctor` and `gitmem status`.
 
-Nobody sees the failures of hooks but in the failure log, which `gitmem doctor` shows.
+Failures of hooks are visible only in the failure log, which `gitmem doctor` shows.
 
 `log/gitmem.log` of the private folder has one JSON object a line; at 1 MB it becomes `gitmem.log.1`. Writing to it
 raises no error, so that reporting a failure never adds one.
@@ -25,7 +25,7 @@ Check = Callable[[Store], Iterator["Finding"]]
 
 
 class Level(StrEnum):
-    """The severity of a finding: fine, for information, worth a look, in need of a user."""
+    """The severity of a finding: fine, for information, worth a look, the user has to act."""
 
     OK = "ok"
     NOTE = "note"
@@ -44,7 +44,7 @@ class Finding(Value):
 
 
 def judged(problem: Finding, fine: str, *, is_broken: object) -> Finding:
-    """Return the problem if something was found, else that all is `fine`."""
+    """Return `problem` if the check failed, else a finding that says `fine`."""
     return problem if is_broken else Finding(problem.check, Level.OK, fine)
 
 
@@ -52,9 +52,9 @@ MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters; the end, which has the reason, is kept
 _NEWEST_BYTES = 64_000
-# The command under which the log has what a store lacks of a transcript, and the reason that explains nothing.
+# The command that the log gives to words of a transcript missing in the store, and the reason if none is known.
 WORDS, UNKNOWN = "words", "not saved"
-MODEL = "model"  # the command under which it has why a question to a model failed, behind what the question was about
+MODEL = "model"  # the command that it gives to a failed question to a model; the message is the topic, then the reason
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -68,7 +68,7 @@ class LoggedFailure(Value):
 
     @property
     def is_explained(self) -> bool:
-        """Whether it says which of the user's words the store lacks, each with the reason."""
+        """Whether it lists the user's words that the store lacks, each with the reason."""
         return self.command == WORDS and f" {UNKNOWN}" not in self.message
 
 
@@ -104,7 +104,7 @@ class FailureLog:
         return False
 
     def record_once(self, failure: LoggedFailure) -> None:
-        """Add a failure unless the newest part of the log has it: several processes may meet the same one."""
+        """Add a failure unless the newest part of the log has it, as several processes may report the same one."""
         with contextlib.suppress(OSError), open(self.path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
             known = filter(None, map(_parse, file.read(_NEWEST_BYTES).split(b"\n")))
@@ -147,7 +147,7 @@ def _parse(line: bytes) -> LoggedFailure | None:
 
 
 def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
-    """Run checks in order and return their findings, also of one that fails; `progress` gets each check's name."""
+    """Run checks in order and return their findings, also for a check that fails; `progress` gets each check's name."""
     findings: list[Finding] = []
     for check in checks:
         name = getattr(check, "func", check).__name__.removeprefix("check_").replace("_", " ")

@@ -1,8 +1,8 @@
-"""The literals that hooks/hook.sh looks for in a tool call: `forbids` in the private folder, for one `grep -F`.
+"""The file `forbids` in the private folder: the literals that hooks/hook.sh searches in a tool call (`grep -F`).
 
-The file may hold more than what is in force: whoever is started by a match looks at the rules themselves. It must not
-hold less, so each clone, commit and arrival adds what its facts forbid, and a session's start and the work behind hooks
-write it anew: files were edited by hand, or the store came here as a folder.
+The file may list more than what is in force, as a match only starts a check of the rules themselves. It must not list
+less, so each clone, commit and arrival adds what its facts forbid, and a session's start and the work behind hooks
+rewrite it, since files may have been edited by hand, or the store may have come here as a folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_LINES = 2_000  # of the file
 
 
 def literals_of(fact: Fact) -> tuple[str, ...]:
-    """Return what a fact forbids, as far as it can be looked for."""
+    """Return the literals to search for, of what a fact forbids."""
     return tuple(filter(usable, fact.forbids[:MOST_LITERALS]))
 
 
@@ -32,7 +32,7 @@ def note_forbidden(store: Store, paths: Iterable[str]) -> None:
     """Add what the facts at these paths, which a commit just brought, forbid."""
     facts = []
     for path in filter(is_fact_path, paths):
-        with contextlib.suppress(GitmemError, OSError):  # the commit stands; the work behind hooks writes it anew
+        with contextlib.suppress(GitmemError, OSError):  # the commit is done; the work behind hooks rewrites the file
             data = store.read(path) or b""
             facts += [parse_fact(data, path)] if _KEY in data else []
     private, home = store.private, store.context.home
@@ -53,7 +53,7 @@ def _lines(private: str) -> list[str]:
 
 
 def _write(private: str, home: str, lines: Iterable[str]) -> None:
-    """Write the file; a hook that finds the old one loses a firing, and nothing else."""
+    """Write the file; a hook that still reads the old one only misses one match."""
     with contextlib.suppress(OSError):
         distinct = [*dict.fromkeys(lines)][:_MOST_LINES]
         replace_file(os.path.join(private, FILE), "".join(f"{line}\n" for line in distinct).encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Follow commits that others made: fetched ones, and those of plain git.
+"""Bring the store up to commits that gitmem did not make here: fetched ones, and those of plain git.
 
 A fast-forward moves the branch to a fetched commit by compare-and-swap; then recovery brings the files up to it, also
 after a kill. The file `arriving` says that the commits did not come from this work tree. If a commit of plain git
@@ -38,14 +38,14 @@ from gitmem.values import Value
 
 _MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
 _MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
-# Acts whose commits a user may have amended. Others, such as a rotation, remove lines of facts that still hold.
+# Operations whose commits a user may have amended. Others, as a rotation, remove lines of facts still in force.
 _KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
 # Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
 _MAX_MEMORY, _MAX_GONE, _MAX_COMMITS = 1 << 21, 1_000, 1_000
 
 
 class _Span:
-    """What the commits between two changed: facts, and their lines."""
+    """The facts and lines of facts that the commits between two commits changed."""
 
     def __init__(self, repository: Repository, old: str, new: str, changes: Sequence[PathChange]) -> None:
         self._repository, self._span = repository, (old, new)
@@ -61,7 +61,7 @@ class _Span:
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 
     def facts_as_edited(self, shelf: Shelf, now: datetime) -> dict[str, bytes]:
-        """Return by path the facts of which only the line was edited, and repair damaged lines.
+        """Return by path the facts whose line alone was edited, and repair damaged lines.
 
         `shelf` holds the facts as they are now. Where commits changed the fact as well, both are merged.
         """
@@ -80,7 +80,7 @@ class _Span:
         return {path: data for path, data in files.items() if data is not None}
 
     def _old_lines(self, shelf: Shelf) -> dict[str, Entry]:
-        """Return the lines to compare with, without those that an act of gitmem removed."""
+        """Return the lines to compare with, without those that gitmem itself removed."""
         old, changed = self._before, self._changed
         facts = {key: fact for key in changed if key in old or key in self.lines if (fact := shelf.get(key))}
         binding = {key: fact for key, fact in facts.items() if fact.binds}
@@ -107,7 +107,7 @@ class _Span:
         return entries
 
     def _merged(self, fact: Fact, base: str | None, now: Fact | None) -> bytes | None:
-        """Return the file of a fact, with the edit of its line and its own change since the blob `base` merged."""
+        """Merge the edit of a fact's line with the fact's own change since the blob `base`; return the file."""
         try:
             before = parse_fact(self._repository.blob(base), fact.path) if base else None
             if before is None or now is None or before.text == now.text:
@@ -119,7 +119,7 @@ class _Span:
 
 
 def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> None:
-    """Commit what follows for facts and lines from the commits between two, if anything does."""
+    """Bring facts and their lines in line with the commits between two commits; commit that if anything changes."""
     try:
         changes = store.repository.changes(old, new, FOLDER)
         transaction.know(changes)
@@ -148,7 +148,7 @@ def _versions(
     changes: Sequence[PathChange],
     facts: Mapping[str, bytes],
 ) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    """Return the files of facts as they were before these changes, and as `facts` or a function reads them now."""
+    """Return the files of facts before these changes, and now, from `facts` or else `read`."""
     known = {change.path: change.old for change in changes if change.old}
     olds: dict[str, bytes | None] = dict.fromkeys(change.path for change in changes)
     olds.update(zip(known, repository.blobs([*known.values()]), strict=True))
@@ -157,7 +157,7 @@ def _versions(
 
 
 def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], now: datetime) -> dict[str, bytes]:
-    """Return the facts whose text was edited in the file while the description still has the old words."""
+    """Return the facts whose file has new text but still the old description."""
     restated = {}
     for path, data in news.items():
         old = olds[path]
@@ -174,7 +174,7 @@ def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
-    """Write a commit on the second of two fetched commits that completes its history; None if that needs nothing.
+    """Write a commit on top of the second of two fetched commits that completes its history; None if none is needed.
 
     A merge without the driver, as on a forge, leaves conflict markers, whose sides are merged here; edits there leave
     facts and their lines apart. The commit is the same on every machine. Raises NotSavedError if the store cannot be
@@ -212,38 +212,38 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
 
 
 def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | None, dict[str, str]]:
-    """Write a commit on a fetched one that leaves out what no store may have; None if nothing is left out.
+    """Write a commit on top of a fetched one without files that no store may have; None if it has none.
 
-    `old` is the commit here, whose own files stay. Also return what is left out, by path, and why. The commit is the
-    same on every machine that leaves out the same.
+    `old` is the local commit, whose files stay. Also return each path left out, with the reason. Every machine that
+    leaves out the same files writes the same commit.
     """
     changes = [change for change in store.repository.changes(old, new) if change.old is None and change.new]
     files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
-    left = {path: words for path in files if (words := unusable_name(path))}
+    omitted = {path: words for path in files if (words := unusable_name(path))}
     joined = _twins_joined(store.repository, new, files)
-    left |= {path: f"{same_to_some(name)}, which has both texts" for path, name in joined.names.items()}
+    omitted |= {path: f"{same_to_some(name)}, which has both texts" for path, name in joined.names.items()}
     added = {path: file_id(path) for path in files if is_fact_path(path)}
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]
         here = {file_id(path): path for path in paths if path not in added}
         twins = {path: here[key] for path, key in added.items() if key in here}
-        left |= {path: f"a second file with the id of {original!a}" for path, original in twins.items()}
-    if not left:
+        omitted |= {path: f"a second file with the id of {original!a}" for path, original in twins.items()}
+    if not omitted:
         return None, {}
-    message = op_message(Op.REPAIR, f"Leave out {len(left)} files that no store can have")
-    contents = {**dict.fromkeys(left), **joined.contents}
-    return write_on(store, commits(store.repository.git, [new])[new], message, contents), left
+    message = op_message(Op.REPAIR, f"Leave out {len(omitted)} files that no store can have")
+    contents = {**dict.fromkeys(omitted), **joined.contents}
+    return write_on(store, commits(store.repository.git, [new])[new], message, contents), omitted
 
 
 class _Joined(Value):
-    """Files whose names are the same to some file system: the name that stays of each, and what that file has."""
+    """Files whose names are the same to some file system: for each the name that stays, and that file's content."""
 
     names: dict[str, str]
     contents: dict[str, bytes | None]
 
 
 def _twins_joined(repository: Repository, commit: str, files: Sequence[str]) -> _Joined:
-    """Join the files of a commit that are twins of these, as a merge joins those of two machines."""
+    """Merge files of a commit with their twins among `files`, as a merge of two machines does."""
     folders = {path[: path.rfind("/") + 1] for path in files}
     entries = repository.files(commit, *sorted(folders - {""}), deep=False) if folders - {""} else []
     entries += repository.files(commit, deep=False) if "" in folders else []
@@ -262,7 +262,7 @@ _MAX_NAMED = 3
 
 
 def find_marked(store: Store, old: str | None, new: str) -> list[str]:
-    """Return the documents with markers among those added or changed between two commits."""
+    """Return the documents added or changed between two commits that have conflict markers."""
     git = store.repository.git
     try:
         changes = store.repository.changes(old or empty_tree(git), new)
@@ -299,7 +299,7 @@ def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
 
 
 def set_edits_aside(store: Store, old: str, new: str) -> list[str]:
-    """Put aside the files that cannot be committed and are in the way of the commits up to `new`; return notices.
+    """Put aside uncommittable files that block the checkout of `new`; return notices.
 
     `old` is the tip, on which all other edits by hand are committed: what differs is a fact whose header an edit broke,
     or a copy.

@@ -1,4 +1,4 @@
-"""When an event of each agent last arrived in a store on this machine, and whether any did since its installation."""
+"""When each agent's last event arrived in a store on this machine, and whether that was after its installation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from gitmem.store.locate import HOME_HOSTS, user_store
 
-_FOLDER = "heard"  # of empty files, one an agent; the time of each is that of the last event
+_FOLDER = "heard"  # an empty file per agent; its modification time is that of the last event
 
 
 def note_heard(private: str, labels: Iterable[str]) -> None:
-    """Note that events of these agents have arrived."""
+    """Note that events of these agents arrived just now."""
     for label in labels:
         path = os.path.join(private, _FOLDER, label)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -21,7 +21,7 @@ def note_heard(private: str, labels: Iterable[str]) -> None:
 
 
 def last_heard(private: str, labels: Iterable[str] = ()) -> float:
-    """Return when the last event of one of these agents arrived on this machine, by default of any; 0 if none did."""
+    """Return when the last event of these agents (default: of any) arrived on this machine; 0 if none did."""
     folder = os.path.join(private, _FOLDER)
     with contextlib.suppress(OSError):
         labels = labels or os.listdir(folder)
@@ -29,7 +29,7 @@ def last_heard(private: str, labels: Iterable[str] = ()) -> float:
 
 
 def last_installed(private: str, home: str, label: str) -> float:
-    """Return when an agent's hooks were last installed, by the records of that; 0 if there are none."""
+    """Return when an agent's hooks were last installed, by the installation records; 0 without any."""
     folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
     return max(_time_of(os.path.join(folder, f"{label}.json")) for folder in folders)
 

@@ -66,14 +66,14 @@ class Place(Enum):
 
 
 class NewStore(Value):
-    """A store, and whether it was just created; `connected`: out of a branch that held the memory already."""
+    """A store, and whether it was just created; `connected` to a branch that already contained the memory."""
 
     store: Store
     new: bool
     connected: bool = False
 
 
-_PATIENCE = 10.0  # seconds, for another `init` of the same project
+_PATIENCE = 10.0  # seconds to wait for another `init` of the same project
 _ATTRIBUTES = ".gitattributes"
 _FILES = {
     FORMAT: "FORMAT.md",
@@ -98,7 +98,7 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
 
 
 def make_store(start: str, context: Context, place: Place, origin: str = "") -> NewStore:
-    """Create a store without files, or reconnect one; `origin` is the address or file of its memory-to-be."""
+    """Create a store without files, or reconnect one; its memory will come from the address or file `origin`."""
     target, project = _target(start, context, place)
     place = _taken_up(target, project, context, place)
     in_project = place in {Place.PROJECT, Place.BRANCH}
@@ -120,7 +120,7 @@ def make_store(start: str, context: Context, place: Place, origin: str = "") -> 
             try:
                 _make(target, project, context, Place.BRANCH if disconnected else place)
             except (OSError, GitmemError):
-                if is_disconnected(target) or not is_store(target):  # otherwise another process has just created it
+                if is_disconnected(target) or not is_store(target):  # else another process has just created it
                     raise
         if place is Place.HOME:
             _note_project(project, target)
@@ -133,7 +133,7 @@ def make_store(start: str, context: Context, place: Place, origin: str = "") -> 
 
 
 def _begin(target: str, project: Project, context: Context, place: Place, origin: str) -> None:
-    """Record that a store is about to be made, before anything of it is there."""
+    """Record that a store is about to be made, before the first file of it exists."""
     common_dir = (place is Place.BRANCH and project.common_dir) or os.path.join(target, ".git")
     layout = Layout(common_dir, common_dir, target)
     acceptance = Acceptance(layout, os.path.join(common_dir, PRIVATE_FOLDER), context.home)
@@ -169,7 +169,7 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
 
 
 def _taken_up(target: str, project: Project, context: Context, place: Place) -> Place:
-    """Return where the store is: on the branch that holds the project's memory already, if there is one."""
+    """Return the place of the store: BRANCH if a branch already contains the project's memory."""
     if place not in {Place.PROJECT, Place.HOME} or project.common_dir is None or is_store(target):
         return place
     branch = memory_branch(project.common_dir, context.environ)
@@ -208,7 +208,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
     else:
         make_repository(target, context.environ)
         personal = os.path.join(context.home, ".gitmem")
-        if target.startswith(personal + os.sep):  # the user's own and private stores: nobody else's, whatever the umask
+        if target.startswith(personal + os.sep):  # the user's own and private stores: closed to others
             os.chmod(personal, 0o700)
 
 
@@ -239,7 +239,7 @@ def _no_repository(target: str, project: Project) -> GitmemError:
 
 
 def _check_not_moved(project: Project, target: str) -> None:
-    """Refuse a store under the home if the project may have been moved: its inode is that of one that is gone."""
+    """Refuse a store under the home if its project has the inode of a missing project: it was perhaps moved."""
     folder = os.path.dirname(target)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         memory = os.path.join(folder, name)
@@ -252,7 +252,7 @@ def _check_not_moved(project: Project, target: str) -> None:
 
 
 def _note_project(project: Project, target: str) -> None:
-    """Record inode and path of the project in a store under the home, to recognise the project once moved."""
+    """Record the project's inode and path in its store under the home, to recognise the project after a move."""
     note = _note(target)
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
     with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -264,7 +264,7 @@ def _note(target: str) -> str:
 
 
 def _check_owner(project: Project, context: Context) -> None:
-    """Refuse a project whose repository git would refuse to use; about a bare one ask git, which has more rules."""
+    """Refuse a project whose repository git would refuse; ask git about a bare one, for which it has more rules."""
     if project.common_dir is None:
         return
     if project.common_dir == project.root:
@@ -274,7 +274,7 @@ def _check_owner(project: Project, context: Context) -> None:
 
 
 def _exclude(project: Project, context: Context, place: Place) -> None:
-    """Exclude the store from the git repository around it; repeated each time, in case an `init` was killed."""
+    """Exclude the store from the git repository around it; at each `init`, as the last one may have been killed."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
     if place in {Place.HOME, Place.USER, Place.PRIVATE}:  # other stores are inside the folder of the user's own store
@@ -299,9 +299,9 @@ def check_scope(folder: str) -> None:
 
 
 def add_scope(store: Store, folder: str) -> str:
-    """Make a folder of the project a part, whose memories are shown there and above; commit that and return its name.
+    """Make a folder of the project a scope, whose memories are shown there and above; commit that, return its name.
 
-    Raises UsageError if it is none in the project, the project itself, or has too long a path.
+    Raises UsageError if the folder is not in the project, is the project itself, or has too long a path.
     """
     check_scope(folder)
     scope = store.part_of(folder)
@@ -337,7 +337,7 @@ def _add_files(store: Store) -> None:
             missing[_ATTRIBUTES] = attributes + end + b"*.md merge=gitmem\n"
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
-        # So that no two projects have this commit in common, however alike.
+        # Random, so that two projects never share this commit, however alike.
         project = os.urandom(8).hex() if FORMAT in missing else ""
         transaction.commit(op_message(Op.INIT, "Set up the store", (Trailer.PROJECT, project)), missing)
 

@@ -1,7 +1,7 @@
 """Work in the background: one job of a kind at a time on this machine, whatever store it is for.
 
-A job that finds another of its kind at work leaves a request, a file in the kind's folder, and ends: the other one
-starts it at its end. Which jobs run and wait is read from these files.
+A job that finds another of its kind running leaves a request file in the kind's folder and exits; the running job
+starts it when done. `running` reads these files.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Job(Value):
 
 @contextlib.contextmanager
 def turn_of(store: Store, kind: Kind) -> Iterator[bool]:
-    """Yield whether this job may go on, at low priority but for a sync; if not, the one at work starts it later."""
+    """Yield whether this job may run now (at low priority, except a sync); if not, the running job starts it later."""
     folder = os.path.join(store.context.home, *_FOLDER, kind.value)
     request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
     try:
-        replace_file(request, os.fsencode(store.root))  # before the look, so that the one at work finds it
+        replace_file(request, os.fsencode(store.root))  # before the lock, so that the running job finds it
     except OSError:  # as in a home that cannot be written
         yield True
         return
@@ -90,7 +90,7 @@ def turn_of(store: Store, kind: Kind) -> Iterator[bool]:
 
 
 def _start_next(store: Store, kind: Kind, folder: str) -> None:
-    """Start the job that has waited longest; one whose store is gone is forgotten."""
+    """Start the job that has waited longest; drop requests whose store is gone."""
     for request in _requests(folder):
         root = read_text(request)
         drop_file(request)
@@ -102,7 +102,7 @@ def _start_next(store: Store, kind: Kind, folder: str) -> None:
 
 
 def _requests(folder: str) -> list[str]:
-    """Return the files of requests, the oldest first."""
+    """Return the request files, the oldest first."""
     with contextlib.suppress(OSError):
         requests = [os.path.join(folder, name) for name in os.listdir(folder) if len(name) == 16]  # noqa: PLR2004
         return sorted(requests, key=os.path.getmtime)
@@ -121,6 +121,6 @@ def running(home: str) -> list[Job]:
 
 
 def job_files(home: str) -> list[str]:
-    """Return the files of jobs, kept or left by one that was killed."""
+    """Return the files that jobs keep on this machine, also those of killed jobs."""
     folders = [os.path.join(home, *_FOLDER, kind.value) for kind in Kind]
     return [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]

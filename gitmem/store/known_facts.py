@@ -31,9 +31,9 @@ KNOWN_FOLDER = "known"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
-_COPY_END = "\t="  # of a second file with one id
-_MOST_VERSIONS = 20  # of a broken fact, of which the last good one is looked for
-_MAX_DOCUMENT = 1 << 17  # bytes of a document that is parsed while somebody waits
+_COPY_END = "\t="  # ends the line of a second file with the same id
+_MOST_VERSIONS = 20  # of a broken fact that are searched for the last good one
+_MAX_DOCUMENT = 1 << 17  # bytes; larger documents are not parsed while somebody waits
 _ALL = 1 << 40
 _MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
 _FEW = 20  # new documents that are looked up one by one among the others
@@ -92,7 +92,7 @@ def read_headers(
         line = known.get(path, "")
         if line.endswith(_COPY_END):  # the original may be gone
             line, copies = "", copies + 1
-        if not line and new >= most:  # among 10,000 new files, do not ask for the times of all
+        if not line and new >= most:  # do not stat all of 10,000 new files
             continue
         if not line or not late():
             try:
@@ -123,19 +123,19 @@ def read_headers(
 
 
 def are_edited(store: Store) -> bool:
-    """Return whether a user put, removed or replaced a fact's file since gitmem last wrote or compared any."""
+    """Return whether a user added, removed or replaced a fact's file since gitmem last wrote or compared facts."""
     if store.documents != store.root or not os.path.isdir(os.path.join(store.root, FOLDER)):
         return False
     return not any(_is_whole(store, file) for file in (os.path.join(store.private, "checkout"), compared_file(store)))
 
 
 def compared_file(store: Store) -> str:
-    """Return the path of the list of facts that were compared with the others, each with a digest of its words."""
+    """Return the path of the list of facts already compared with all others, each with a digest of its words."""
     return os.path.join(store.private, KNOWN_FOLDER, "noticed")
 
 
 def _is_whole(store: Store, cache: str) -> bool:
-    """Return whether no fact's file came, went or was replaced since the cache was written; edits in place may be."""
+    """Return whether no fact's file came, went or was replaced since the cache was written (edits in place aside)."""
     root = os.path.join(store.documents, FOLDER)
     try:
         folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
@@ -253,7 +253,7 @@ def _lines(cache: str, form: str) -> list[str]:
 
 
 def expire_headers(private: str) -> None:
-    """Have the headers of all facts looked at anew, since one was edited in place."""
+    """Have all facts' headers checked again, since a fact was edited in place."""
     with contextlib.suppress(OSError):
         os.utime(_cache_of(private, FOLDER), (1, 1))
 
@@ -283,7 +283,7 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
 
 
 def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
-    """Return the facts that suffice to mark any text and the facts `shown`.
+    """Return the facts needed to mark any text and the facts `shown`.
 
     A fact in force needs no mark if nothing contradicts it, its words never changed and it is of the whole project. So
     of 10,000 facts only the others are parsed, with those shown and the successors. `hurried` also leaves out those of
@@ -314,7 +314,7 @@ def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
 def choose_headers(
     store: Store, choose: Callable[[Sequence[Header]], list[Header]], most: int = _ALL, late: Late = never
 ) -> list[Header]:
-    """Return the headers of facts that `choose` takes; where no file came or went, only theirs are looked at."""
+    """Return the headers of facts that `choose` selects; if no file came or went, check only theirs for edits."""
     cache = _cache_of(store.private, FOLDER)
     if _is_whole(store, cache) and (known := _known(cache, _form(_COLUMNS))[1]):
         chosen = choose(known)

@@ -20,26 +20,26 @@ from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_sto
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
 
-_EVERY = "every"  # the name of the mark for all sessions of the project
+_EVERY = "every"  # name of the mark that makes all sessions of the project private
 _PAUSES = "pauses.json"
 _FOR_EVER = 1e12
 
 
 def store_for_session(store: Store, session: str, *, private: bool = False) -> Store:
-    """Return the store that keeps what a session saves: the private one, which is made, if the session is."""
+    """Return the store for what a session saves: for a private session the private store, created if missing."""
     if not private and not (store.has_layers and is_private(store, session, store.folder)):
         return store
     return private_store(store, make=True) or store
 
 
 def private_store(store: Store, *, make: bool = False) -> Store | None:
-    """Return the private store of a store's project, None without one; with `make` it is made."""
+    """Return the private store of a store's project; if there is none, create it with `make`, else return None."""
     if store.is_private or store.is_user_store:
         return None
     home = store.context.home
     project = find_project(os.path.dirname(store.root), home)
     root = home_store(project, home) + PRIVATE_SUFFIX
-    if os.path.dirname(root) == os.path.dirname(store.root):  # the store is below the home, too
+    if os.path.dirname(root) == os.path.dirname(store.root):  # this store is kept below the home, too
         root = store.root + PRIVATE_SUFFIX
     if not is_store(root):
         if not make:
@@ -53,7 +53,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
 
 
 def is_private(store: Store, session: str, folder: str = "") -> bool:
-    """Return whether a session is private: by its mark, that of all sessions, or a folder of the settings."""
+    """Return whether a session is private: it or all sessions are marked, or the settings list its folder."""
     marks = [_EVERY, *([_name(session)] if session else [])]
     if any(os.path.exists(_path(store, mark)) for mark in marks):
         return True
@@ -70,7 +70,7 @@ def is_private(store: Store, session: str, folder: str = "") -> bool:
 
 
 def set_private(store: Store, session: str, *, on: bool) -> None:
-    """Mark a session as private, or with "" all sessions of the project; or remove the mark."""
+    """Mark a session as private, or remove the mark; "" stands for all sessions of the project."""
     set_mark(_path(store, _name(session) if session else _EVERY), on=on)
 
 
@@ -83,7 +83,7 @@ def _path(store: Store, name: str) -> str:
 
 
 def pause(store: Store, seconds: float | None) -> None:
-    """Record nothing of sessions from now on, for some seconds or until `resume`."""
+    """Stop recording sessions, for some seconds or until `resume`."""
     now = store.context.clock().timestamp()
     write_json(_path(store, _PAUSES), {"v": [*pauses(store), [now, now + (seconds or _FOR_EVER)]]})
     HookSpool(store.private).set_paused(paused=True)
@@ -99,7 +99,7 @@ def resume(store: Store) -> bool:
 
 
 def paused_words(store: Store) -> str:
-    """Return the words for a pause, with its end, or "" if there is none."""
+    """Return a sentence about the present pause and its end, or ""."""
     now = store.context.clock()
     end = max((end for begin, end in pauses(store) if begin <= now.timestamp() < end), default=0.0)
     until = "" if end >= _FOR_EVER else f" until {datetime.fromtimestamp(end, now.tzinfo):%Y-%m-%d %H:%M}"
@@ -107,7 +107,7 @@ def paused_words(store: Store) -> str:
 
 
 def mode_words(store: Store, session: str) -> str:
-    """Return the words for a pause or for private sessions, "" while all goes into the project's memory."""
+    """Return a sentence about the pause or the private session, "" while the project's memory records all."""
     if not store.has_layers:
         return ""
     is_own = is_private(store, session, store.folder)
@@ -115,7 +115,7 @@ def mode_words(store: Store, session: str) -> str:
 
 
 def pauses(store: Store) -> list[list[float]]:
-    """Return when each pause began and ends, in seconds since 1970."""
+    """Return begin and end of each pause, in seconds since 1970."""
     try:
         return [[float(begin), float(end)] for begin, end in read_json(_path(store, _PAUSES))["v"]]
     except (OSError, ValueError, TypeError, KeyError):
@@ -128,14 +128,14 @@ def is_paused(spans: Sequence[Sequence[float]], at: float) -> bool:
 
 
 def was_paused(store: Store, session: str) -> bool:
-    """Return whether events of a session were dropped: then its transcript has text that must not be recorded."""
+    """Return whether a pause dropped events of a session: then part of its transcript must not be recorded."""
     return store.has_layers and os.path.exists(_path(store, f"paused-{_name(session)}"))
 
 
 def drops(store: Store, session: str) -> bool:
-    """Return whether an event of a session is to be dropped now, and note of the session that it was.
+    """Return whether a pause drops an event of this session now, and if so note the session.
 
-    The mark that has hooks/hook.sh ask goes when the time of the pause is over.
+    Once the pause is over, remove the mark that makes hooks/hook.sh ask.
     """
     if not is_paused(pauses(store), store.context.clock().timestamp()):
         HookSpool(store.private).set_paused(paused=False)
@@ -145,7 +145,7 @@ def drops(store: Store, session: str) -> bool:
 
 
 def divert(store: Store) -> Store | None:
-    """Move the events of private sessions into the private store's spool, drop those of pauses; return that store."""
+    """Move events of private sessions into the private store's spool, and return that store; drop paused events."""
     if not store.has_layers or store.is_private:
         return private_store(store)
     spool = HookSpool(store.private)
@@ -159,7 +159,7 @@ def divert(store: Store) -> Store | None:
             spool.remove([name])
         elif is_private(store, session, folders.get(session, "")):
             if session:
-                set_private(store, session, on=True)  # all of a session is of one layer
+                set_private(store, session, on=True)  # a session is never split between layers
             private = private or private_store(store, make=True)
             if private:
                 spool.move(name, HookSpool(private.private))

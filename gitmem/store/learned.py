@@ -1,4 +1,4 @@
-"""What sessions taught a store: its concepts and bug patterns, by a cache of their headers, and its episodes."""
+"""Read what sessions taught a store: concepts and bug patterns, through a cache of their headers, and episodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gitmem.store.known_facts import Header, read_headers
 from gitmem.store.store import Store
 
 _SESSIONS = "sessions"
-_MONTHS = 12  # in which a session that is resumed is looked for
+_MONTHS = 12  # how far back to search the episodes of a resumed session
 
 
 def episode_paths(store: Store) -> list[str]:
@@ -26,9 +26,9 @@ def episode_paths(store: Store) -> list[str]:
 
 
 def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]], bool]:
-    """Return the newest episodes with their files, oldest first, and whether there are older ones; 0 for all.
+    """Return the newest `limit` episodes (0: all) with their files, oldest first, and whether there are older ones.
 
-    Only the months that hold them are read: to print 20 of 20,000 took 10 seconds.
+    Read only the months they are in: to print 20 of 20,000 took 10 seconds.
     """
     episodes: list[tuple[Episode, str]] = []
     for month in _months(store, FOLDER):

@@ -1,4 +1,4 @@
-"""Find the project of a folder and its store, and what the user accepted; docs/format.md.
+"""Find the project and the store of a folder (docs/format.md).
 
 A store may come with a project: in an archive, a shared folder, a volume. Until the user accepts it, gitmem records
 and sends nothing there, and tells no session what it holds. To make, clone or trust a store is to accept it, to add a
@@ -15,7 +15,7 @@ from gitmem.git.trust import check_link, is_at_its_place, is_linked
 from gitmem.values import Value
 
 HOME_PROJECTS = "projects"
-PRIVATE_SUFFIX = ".private"  # ends the name of a project's private store there (gitmem.store.layers)
+PRIVATE_SUFFIX = ".private"  # ends the folder name of a project's private store (gitmem.store.layers)
 HOME_HOSTS = "hosts"
 _NAMELESS = "project"
 
@@ -61,7 +61,7 @@ def find_project(start: str, home: str) -> Project:
 def find_store(start: str, home: str) -> str | None:
     """Return the work tree of the store for the folder `start`, None if there is none.
 
-    It may be cut off from its repository, after its project was moved or copied; `gitmem.store.store` looks at that.
+    The store may be cut off from its repository, after the project was moved or copied; `gitmem.store.store` checks.
     Raises as `find_project`.
     """
     around = _store_around(os.path.realpath(start), os.path.realpath(home))
@@ -92,7 +92,7 @@ def _store_around(start: str, home: str) -> str | None:
 
 
 def has_home_stores(home: str) -> bool:
-    """Return whether stores of projects may be below the home: a quick look."""
+    """Return whether the home may contain stores of projects; only a quick check."""
     return os.path.isdir(os.path.join(user_store(home), HOME_PROJECTS))
 
 
@@ -114,7 +114,7 @@ def is_store(folder: str) -> bool:
 
 
 def is_disconnected(folder: str) -> bool:
-    """Return whether a store on a branch is linked to a repository that is gone, or that is not its own."""
+    """Return whether a store on a branch links to a missing repository, or to one that is not its own."""
     if not is_linked(folder):
         return False
     layout = find_layout(folder)

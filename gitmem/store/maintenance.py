@@ -1,4 +1,4 @@
-"""Keep the repository small: when it is due, the packing, and the refs and packs of killed processes.
+"""Keep the repository small: pack it when that is due, and remove what killed processes left.
 
 Refs under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times.
 Maintenance changes no object and may be killed at any point: git puts a new pack in place before it removes those it
@@ -35,7 +35,7 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 _PENDING = "refs/gitmem/pending"
-ABANDONED_SECONDS = 24 * 3600.0  # after which refs and unfinished files of killed processes go
+ABANDONED_SECONDS = 24 * 3600.0  # refs and unfinished files of killed processes are removed after this time
 
 
 def new_pending_ref(store: Store) -> str:
@@ -119,7 +119,7 @@ def _folder(store: Store) -> str:
 
 
 MAX_LOOSE = 2000
-MAX_FILES = 200_000  # of a commit that comes from another machine; more are refused
+MAX_FILES = 200_000  # in a commit from another machine; larger commits are refused
 MANY_FILES = 150_000
 MAKE_ROOM = (
     "'gitmem clear old --days 365 --dry-run' lists logs and sessions that could go, 'gitmem cleanup --dry-run' "
@@ -187,7 +187,7 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
 
 def _join(store: Store, record: str) -> None:
-    """Join the packs, and list the results in the file `record`: git need not search their deltas again."""
+    """Join the packs, and list the new ones in the file `record`, so that git need not search their deltas again."""
     git, common = store.repository.git, store.repository.layout.common_dir
     joins = store.has_separate_repository and not is_partial(common)
     fresh = fresh_packs(common, read_text(record).split()) if joins else []

@@ -64,7 +64,7 @@ def merge_commits(store: Store, both: Fork) -> MergeCommit:
 
 
 def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
-    """Merge several commits into one, whose parents are those of them that no other one holds."""
+    """Merge several commits into one; its parents are those that are no ancestor of another."""
     git, merged = store.repository.git, tips[0]
     moves: RefMoves = {}
     review: dict[str, None] = {}
@@ -78,7 +78,7 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             review |= dict.fromkeys(merge.review)
             merged = merge.oid
     parents = git.run("merge-base", "--independent", *tips).decode().split()
-    if len(parents) > 2:  # noqa: PLR2004  # the merges in between are in no history
+    if len(parents) > 2:  # noqa: PLR2004  # the intermediate merges are part of no history
         parents_read = commits(git, parents)
         with store.repository.reading(), _writer(store, ref := new_pending_ref(store), parents[0]) as writer:
             changes = store.repository.changes(parents[0], merged)
@@ -156,7 +156,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
 def _lift_base(
     repository: Repository, base: str, before: dict[str, bytes], ours: dict[str, bytes], theirs: dict[str, bytes]
 ) -> None:
-    """Give facts of the merge base that lag behind their lines in `memory.md` the words that one side gave them.
+    """Update facts of the merge base that lag behind their lines in `memory.md` to the words that one side gave them.
 
     A plain `git commit` changed the line; that side only followed, and what the other side says came after it.
     """
@@ -244,7 +244,7 @@ def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:
 
 
 def _colliding(new: Collection[str], names: Collection[str]) -> set[str]:
-    """Return paths that are the same to some file system, or of which one is a folder of the other; one is `new`."""
+    """Return paths, `new` or not, that collide with a new one on some file system, or as a folder with a file."""
     kinds: dict[str, set[tuple[str, bool]]] = {_folded(name): set() for path in new for name in with_parents(path)}
     for path in {*names, *new}:
         for name in with_parents(path):

@@ -1,6 +1,6 @@
 """Repair what a killed process left: bring files and index up to the branch.
 
-`checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a
+`checkout` names the commit last checked out (docs/architecture.md, "Order of writes"). Recovery replaces a
 file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a user edited.
 """
 
@@ -22,7 +22,7 @@ from gitmem.store.forbids import note_forbidden
 from gitmem.store.store import Store
 from gitmem.text.difference import merge_lines
 
-ARRIVING = "arriving"  # file of the private folder: the fetched commit of the last fast-forward, begun or done
+ARRIVING = "arriving"  # private file with the fetched commit of the last fast-forward, whether begun or done
 _ATTEMPTS = 20  # to update a file that a user edits at the same moment
 _PAUSE = 0.01
 
@@ -46,19 +46,19 @@ def recover(
         changes = store.repository.changes(checkout, tip) if changes is None else changes
         stale = changes if marked == checkout else store.repository.changes(marked, tip)
         for _ in range(_ATTEMPTS):
-            behind = _bring_up(store, changes, stale, notices)
-            if not behind:
+            edited = _bring_up(store, changes, stale, notices)
+            if not edited:
                 break
             time.sleep(_PAUSE)
         else:
-            raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
+            raise BusyError(f"{', '.join(sorted(edited))}: edited again and again meanwhile.", "Try again.")
     store.mark(tip)
 
     note_forbidden(store, [change.path for change in changes or () if change.new is not None])
     return tuple(notices)
 
 
-# Limits of a batch, which is held in memory and then written.
+# Limits of a batch of files, which is read into memory and then written.
 _BATCH, _BATCH_BYTES = 256, 1 << 24
 _FEW = 8  # up to so many files are written without threads
 
@@ -66,8 +66,7 @@ _FEW = 8  # up to so many files are written without threads
 def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathChange], notices: list[str]) -> set[str]:
     """Bring files up to the tip by these changes; return the paths edited meanwhile.
 
-    The index may lack the `stale` ones and is brought up as well; for a file that a user edited only mode and id are
-    set.
+    The index may lack the `stale` ones and is updated as well; an edited file gets only its mode and id there.
     """
     with store.files.open_index() as index:
         index.start()  # while the files are written
@@ -109,7 +108,7 @@ def _bring_up_files(store: Store, changes: Sequence[PathChange], notices: list[s
     behind.update(_write(store, [(change.path, None, False) for change in plain if change.new is None], notices))
     for batch in _batches(store, [change for change in plain if change.new]):  # a folder may replace a file
         behind.update(_write(store, batch, notices))
-    refused = len(notices) > noted  # then each file is looked at once more
+    refused = len(notices) > noted  # then check each file again
     return behind, set() if refused else {change.path for change in plain}
 
 
@@ -152,7 +151,7 @@ def _write(store: Store, files: Sequence[tuple[str, bytes | None, bool]], notice
 
 
 def _held(store: Store, marked: str, tip: str) -> str | None:
-    """Return the commit that the work tree held when gitmem moved the branch from `marked` and was killed.
+    """Return the commit that was checked out when gitmem moved the branch from `marked` and was killed.
 
     Return None if another program moved it: that updated the work tree, and all differences are edits. The commit is
     `marked`, or the next one if that is a commit of edits by hand, since those came from the work tree.
@@ -173,7 +172,7 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
 
 
 def _merge_edited_file(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:
-    """Bring a file that is not as before up to the tip; return a notice or "", and False if it was edited meanwhile."""
+    """Bring an edited file up to the tip; return a notice or "", and False if it was edited again meanwhile."""
     if not is_file(change) or is_version(disk, change, change.new):
         return "", True
     path = change.path

@@ -44,9 +44,9 @@ from gitmem.values import Value
 
 _OWN = "your settings"
 _PROVIDER = "summary.provider"
-_ANSWERED = "judge-answered"  # the value of that setting which an installation wrote
-_NEW_FOLDER = "\nfolder"  # behind the answer: the folder around that of the settings was made for it
-_MADE = "config-made"  # the digest of the settings file that gitmem made
+_ANSWERED = "judge-answered"  # file with the value that an installation gave the setting
+_NEW_FOLDER = "\nfolder"  # appended to that value if the settings folder's parent was made for it
+_MADE = "config-made"  # file with the digest of the settings file that gitmem made
 
 
 def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
@@ -62,7 +62,7 @@ def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
 
 
 def made_files(context: Context) -> list[str]:
-    """Return the files of the user's settings folder that gitmem made and nobody edited."""
+    """Return the files in the user's settings folder that gitmem made and nobody edited."""
     folder = personal_folder(context.environ, context.home)
     names = [CONFIG, _MADE] if _is_made(os.path.join(folder, CONFIG)) else []
     return [path for name in (TRUST, *names) if os.path.isfile(path := os.path.join(folder, name))]
@@ -79,7 +79,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _write_personal(path: str, data: bytes, *, made: bool = False) -> None:
-    """Write a file in the user's settings folder, through a link; with `made`, as one that gitmem made."""
+    """Write a file in the user's settings folder, following a link; with `made`, note that gitmem made it."""
     target = os.path.realpath(path)
     if is_inside_store(target):
         raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
@@ -200,15 +200,15 @@ def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object |
 
 
 def answer_for_models(context: Context, provider: str) -> None:
-    """Set which model judges sessions, as the user answered at an installation; `take_answer_back` removes it."""
+    """Set the model that judges sessions, as the user answered during installation; `take_answer_back` undoes it."""
     folder = personal_folder(context.environ, context.home)
-    is_new = not os.path.isdir(os.path.dirname(folder))  # else an empty ~/.config is the user's
+    is_new = not os.path.isdir(os.path.dirname(folder))  # an existing ~/.config, even if empty, is the user's
     set_for_all(context.environ, context.home, _PROVIDER, provider)
     _write_personal(os.path.join(folder, _ANSWERED), f"{provider}{_NEW_FOLDER * is_new}".encode())
 
 
 def take_answer_back(context: Context) -> None:
-    """Remove the answer of an installation, unless the user changed it since, and files and folders made for it."""
+    """Undo `answer_for_models`, with files and folders made for it, unless the user changed the setting since."""
     folder = personal_folder(context.environ, context.home)
     note, config = os.path.join(folder, _ANSWERED), os.path.join(folder, CONFIG)
     answered = read_small(note)

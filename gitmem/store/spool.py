@@ -1,11 +1,10 @@
-"""Accepted events that are not committed yet, a file each (docs/format.md, "The spool").
+"""Accepted events that are not committed yet, one per file (docs/format.md, "The spool").
 
 Delivering creates one small file, without a lock or git. Draining commits the events in order of arrival and removes
-each after its commit. An event that a host delivers twice, by plugin and settings, is answered once.
+each after its commit. An event that a host delivers twice, through plugin and settings, is answered once.
 
 A shell delivers hook payloads without Python, by exclusive creation; the modification time is the time of the event.
-Events for a store that git refuses, such as another user's, are held in the user's own folder, where no other user
-reads them.
+Events for a store that git refuses, such as another user's, wait in the user's own folder, closed to other users.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Spool:
 
         Raises RefusedError if it is too large to be read back, OSError if it could not be stored; no file is left.
         """
-        data = json.dumps(content).encode("ascii")  # also of a lone surrogate, which UTF-8 has no bytes for
+        data = json.dumps(content).encode("ascii")  # ASCII also escapes a lone surrogate, which UTF-8 cannot encode
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(
                 f"An event of {len(data):,} bytes is more than gitmem handles.", "Save the part that matters."
@@ -170,9 +169,9 @@ _SECONDS = 10.0  # a host starts all hooks of an event at once, and ends them af
 
 
 def may_answer(private: str, owner: int, data: bytes) -> bool:
-    """Return whether this hook has to answer an event because no other one does; True in doubt.
+    """Return whether this hook is the one that answers an event; True in doubt.
 
-    The same bytes later than ten seconds are another event, such as the next compaction of a session.
+    The same bytes more than ten seconds later are another event, such as the next compaction of a session.
     """
     if not owner:
         return True
@@ -194,7 +193,7 @@ def _remove_old(folder: str) -> None:
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
-            if not end <= os.stat(path).st_mtime <= end + 2 * _SECONDS:  # a clock that was set back counts, too
+            if not end <= os.stat(path).st_mtime <= end + 2 * _SECONDS:  # also true after the clock was set back
                 os.unlink(path)
 
 
@@ -203,10 +202,10 @@ FOLDER = "hooks"
 _NAME = r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<owner>[0-9]{1,10})-"
 _NOT_LETTERS = r"[^A-Za-z]"
 _SESSION_START = ("SessionStart-", "SessionStart.")
-_TELL = "tell-"  # begins the name of a mark: the host of this process is shown its memory with the next prompt
-_OFF = "off-"  # begins the name of a mark: this event is not answered
+_TELL = "tell-"  # prefix of a mark: show this process (a host) its memory with the next prompt
+_OFF = "off-"  # prefix of a mark: do not answer this event
 _PAUSED = "paused"  # name of the mark of a pause
-_FIRST_HOST = "claude"  # whose name the files leave out
+_FIRST_HOST = "claude"  # file names leave out this host
 _MAX_RETRIES = 20  # of a listing that another process changes
 _REMOVED = "removed-"
 
@@ -257,15 +256,15 @@ class HookSpool(Spool):
         return os.path.exists(os.path.join(self.folder, f"{_TELL}{owner}"))
 
     def set_silent(self, event: str, *, silent: bool) -> None:
-        """Note whether this event is delivered only, and not answered (hooks/hook.sh)."""
+        """Note whether hooks/hook.sh only delivers this event, without an answer."""
         self._set_mark(f"{_OFF}{event}", on=silent)
 
     def set_paused(self, *, paused: bool) -> None:
-        """Note whether hooks/hook.sh writes no event, but leaves each to gitmem, which knows until when."""
+        """Note whether hooks/hook.sh must leave each event to gitmem, which knows when the pause ends."""
         self._set_mark(_PAUSED, on=paused)
 
     def is_paused(self) -> bool:
-        """Return whether a pause was begun, which may be over by now."""
+        """Return whether a pause was begun; it may be over by now."""
         return os.path.exists(os.path.join(self.folder, _PAUSED))
 
     def _set_mark(self, name: str, *, on: bool) -> None:
@@ -276,7 +275,7 @@ class HookSpool(Spool):
                 set_mark(mark, on=on)
 
     def fits(self, most: int, most_bytes: int) -> bool:
-        """Return whether at most so many payloads with at most so many bytes wait."""
+        """Return whether at most `most` payloads wait, of at most `most_bytes` together."""
         names, size = self.names(), 0
         for name in names[: most + 1]:
             with contextlib.suppress(OSError):
@@ -284,12 +283,12 @@ class HookSpool(Spool):
         return len(names) <= most and size <= most_bytes
 
     def unfinished(self) -> int:
-        """Count the payloads that wait for the end of a turn; a session's start does not wait."""
+        """Count the payloads that wait for the end of a turn; a session's start needs none."""
         return sum(not name.startswith(_SESSION_START) for name in self.names())
 
     def names(self) -> list[str]:
         """Return the names of the payloads that waited at one moment, without those that another process removes."""
-        listed = _listed(self.folder)  # until two listings agree: one made while files arrive may miss an earlier one
+        listed = _listed(self.folder)  # list until two listings agree: while files arrive, one may miss an earlier file
         for _ in range(_MAX_RETRIES):
             previous, listed = listed, _listed(self.folder)
             if listed == previous:
@@ -333,7 +332,7 @@ class HookSpool(Spool):
         """Remove committed payloads, all at once: half a turn would be read as another turn."""
         if not names:
             return
-        # Their names are listed first, so that a reader, also one after a crash, takes them as removed.
+        # Write their names into a list first: readers, also after a crash, treat listed payloads as removed.
         path = os.path.join(self.folder, f"{_REMOVED}{os.getpid()}-{os.urandom(4).hex()}")
         with contextlib.suppress(OSError):
             with open(f"{path}.new", "x", encoding="utf-8") as file:
@@ -343,7 +342,7 @@ class HookSpool(Spool):
         drop_file(path)
 
     def _finish_removals(self, lists: Iterable[str]) -> set[str]:
-        """Remove the payloads on these lists of other processes, and return their names."""
+        """Remove the payloads that other processes put on these lists, and return their names."""
         removed: set[str] = set()
         for path in (os.path.join(self.folder, name) for name in lists if not name.endswith(".new")):
             with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
@@ -367,7 +366,7 @@ def parse(data: bytes) -> dict[str, object] | None:
 
 
 _FOLDER = "held"
-_MAX_EVENTS = 1_000  # of one store, which may stay refused for ever
+_MAX_EVENTS = 1_000  # held for one store, which may stay refused for ever
 
 
 def hold(home: str, root: str, event: str, owner: int, data: bytes) -> None:

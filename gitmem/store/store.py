@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
 
 FORMAT_VERSION = 2
-READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers, also in hooks/hook.sh
+READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers; hooks/hook.sh reads it, too
 LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
-HOOK_GIT_TIMEOUT = 0.03  # seconds of `git_timeout` where a hook waits; the background asks git again
+HOOK_GIT_TIMEOUT = 0.03  # `git_timeout` (seconds) while a hook waits; the background asks git again
 _OWN_REFS = "refs/gitmem/"
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
@@ -75,9 +75,9 @@ class Store:
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = read_config(context.environ, context.home, work_tree)
-        self.notices: list[str] = []  # of repairs when it was opened, which its next transaction gives
+        self.notices: list[str] = []  # of repairs when the store was opened; its next transaction returns them
         self._identity: IdentityLookup | None = None
-        self._lock_kind: LockKind | None = None  # cached: finding it out tries a file lock
+        self._lock_kind: LockKind | None = None  # cached, since a file lock is tried to find it out
         self.format_document = read_small(os.path.join(work_tree, FORMAT), follow=False) or b""
         self.check_format(self.format_document)
 
@@ -234,7 +234,7 @@ class Store:
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
     def at_rest(self) -> str | None:
-        """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair it first.
+        """Return the tip if it is checked out, apart from edits by hand; None if a transaction has to repair first.
 
         Raises UnfinishedError if the user has a git operation in progress in the store, StoreFormatError if a newer
         gitmem migrated the store.
@@ -290,7 +290,7 @@ class Store:
         return self._readable.names(folder)
 
     def glance(self, path: str, most: int) -> bytes | None:
-        """Return a file of the memory; of one larger than `most` bytes only lines from its beginning and end."""
+        """Return a file of the memory; if it has more than `most` bytes, only lines from its beginning and end."""
         return self._readable.glance(path, most)
 
     def mark(self, commit: str) -> None:

@@ -1,7 +1,7 @@
 """The files of the branch's tip, for doors that read while the user has something else checked out in the store.
 
-During a bisect, a rebase, a merge or on a detached HEAD the work tree holds something else than the memory. The tip's
-files are then written once into the private folder, and every door reads them there.
+During a bisect, a rebase, a merge or on a detached HEAD the work tree does not contain the memory. gitmem then writes
+the tip's files into the private folder once, and every door reads them there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def readable_root(repository: Repository, root: str, private: str) -> str:
         with contextlib.suppress(OSError, GitmemError):
             return _copy_of_tip(repository, private) or root
     except GitmemError:
-        pass  # a damaged branch: whoever needs it says so
+        pass  # a damaged branch: code that needs it reports that
     return root
 
 

@@ -51,7 +51,7 @@ def attempt(
 ) -> TransactResult[T]:
     """Run a plan on the present tip and make its commits; see `transact`.
 
-    Notices of repairs are added to `repaired`: they hold even if the attempt fails. Raises TipMovedError or
+    Notices of repairs are added to `repaired`, as they remain true if the attempt fails. Raises TipMovedError or
     TipLockedError if another git command moved or locked the branch; nothing was committed.
     """
     # Doors finish a purge that was interrupted where they open a store.
@@ -72,7 +72,7 @@ def attempt(
             look.start()
         value = plan(transaction)  # while git looks
         edited = look.edited() if scan else []
-        writer.know(look.at_tip)  # git would walk through a folder for each
+        writer.know(look.at_tip)  # else git walks through a folder for each
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, edited), *look.unchanged] if scan else []
         _follow_edited_facts(transaction, store.private)
@@ -102,7 +102,7 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     marked = store.marked()
     if marked == tip:
         return Transaction(store, writer, rule)
-    # Another program moved the branch, perhaps by a plain git merge, or a save was killed. Late: a save does without.
+    # Another program moved the branch, perhaps by a plain git merge, or a save was killed. Late: few saves need it.
     from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
     from gitmem.store.recovery import recover
 
@@ -114,7 +114,7 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     return transaction
 
 
-# A save of no fact loads none of what follows facts.
+# Late imports: a save without facts needs none of these modules.
 def _complete(transaction: Transaction, changes: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
     from gitmem.store.fact_lines import with_views
 
@@ -220,7 +220,7 @@ def remove_litter(store: Store, branch: str) -> None:
     drop_copies(store.private)
 
 
-_MARK = "fast-import"  # what it writes into a `.keep`
+_MARK = "fast-import"  # fast-import writes its name into a `.keep`
 
 
 def _stale_keeps(store: Store) -> list[str]:
@@ -243,12 +243,12 @@ def _stale_keeps(store: Store) -> list[str]:
             listed = listed_packs(store)
         for pack in locks:
             path = os.path.join(folder, f"{pack}.keep")
-            said = read_text(path)
-            left = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+            content = read_text(path)
+            is_stale = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
             if f"{pack}.idx" not in names:
-                ours = left and said in {"", _MARK}
+                ours = is_stale and content in {"", _MARK}
             else:
-                ours = said == _MARK and (own or pack in listed or (left and holds_only_ours(store, pack)))
+                ours = content == _MARK and (own or pack in listed or (is_stale and holds_only_ours(store, pack)))
             if ours:
                 stale.append(path)
     return stale

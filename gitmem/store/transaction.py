@@ -169,7 +169,7 @@ class Transaction:
         self._tips: dict[str, bytes | None] = {}  # content of edited files at the tip
         self._modes: dict[str, str] = {}
         self._replaced: set[str] = set()  # files whose mode or kind was changed by hand
-        self.broken: dict[str, bytes] = {}  # facts whose header an edit by hand broke: the committed one holds
+        self.broken: dict[str, bytes] = {}  # facts whose header an edit by hand broke: the committed one counts
 
     def read(self, path: str) -> bytes | None:
         """Return a file as of the last planned commit, None if there is none.
@@ -186,19 +186,19 @@ class Transaction:
         return self._state[path]
 
     def know(self, changes: Iterable[PathChange]) -> None:
-        """Take what the tip has at the paths of these changes from them, which saves git a look at each."""
+        """Learn from these changes what the tip has at their paths, so that git is not asked for each."""
         self._writer.know({change.path: (change.mode, change.new) if change.new else None for change in changes})
 
     def edits(self) -> list[str]:
-        """Return the paths that a user edited, as far as they were read."""
+        """Return the edited paths among those that were read."""
         return sorted(self._edits)
 
     def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]:
-        """Return a file that was read as the tip has it, and as edited by hand."""
+        """Return the content of a file at the tip, and as edited by hand."""
         return self._tips[path], self._edits.get(path, self._tips[path])
 
     def amend(self, path: str, change: Callable[[bytes], bytes]) -> None:
-        """Change a file in the commit of the edits by hand, and in every planned commit that changes it."""
+        """Apply a change to a file in the commit of edits by hand, and in every planned commit that changes it."""
         self.read(path)
         tip, edited = self.edit_of(path)
         if edited is not None:
@@ -224,7 +224,7 @@ class Transaction:
         return names
 
     def need_folder(self, name: str) -> None:
-        """Raise RefusedError if there is something else where a folder should be, as of the last planned commit."""
+        """Raise RefusedError if `name` is no folder as of the last planned commit."""
         created = any(path.startswith(f"{name}/") and content is not None for path, content in self._state.items())
         if name in self.names("") and not created and not self._store.files.is_folder(name):
             raise RefusedError(f"There is a file where the folder {name} should be.", "Remove or rename it.")
@@ -265,7 +265,7 @@ class Transaction:
             message = op_message(Op.EDIT, f"Edit by hand: {edited}", (Trailer.MACHINE, self._store.context.machine))
             drafts.insert(0, Draft(self._clean(message), self._edits, self.now))
         for draft in drafts:
-            name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no user did
+            name = GITMEM.name if draft.message.model else identity.name  # a model decided it, not the user
             author = Signature(name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
@@ -323,7 +323,7 @@ class Transaction:
         return edited
 
     def _tracked(self, folder: str) -> list[str]:
-        """Return the paths below a folder, or those in the top one, that are committed, or will be, and on the disk."""
+        """Return the paths below a folder, or in the top folder, that exist on disk and are committed or planned."""
         from gitmem.git.packing import tracked_files  # late, as above
 
         listed = tracked_files(self._store.repository.git, f":(top,literal){folder}" if folder else ":(top,glob)*")
@@ -331,7 +331,7 @@ class Transaction:
         return [path for path in listed if os.path.lexists(os.path.join(self._store.root, path))]
 
     def _keep_broken(self, path: str) -> None:
-        """Keep aside what a user made of a fact that cannot be read, before the file is written."""
+        """Keep a copy of the user's unreadable edit of a fact before the file is overwritten."""
         if (data := self.broken.pop(path, None)) is not None:
             copy = self._store.spool.keep_aside(path.replace("/", "-"), data)
             self.notices.append(f"{path} could not be read as a fact: your version is kept as {copy}.")

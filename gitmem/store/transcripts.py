@@ -118,7 +118,7 @@ def tips(store: Store) -> dict[str, str]:
 
 
 def ref_name_of(email: str) -> str:
-    """Return the name of a user's ref, which follows from the address and does not show it."""
+    """Return the ref name of a user: a hash of the email, so that the email is not published."""
     return digest("person", email.casefold()).hex()[:_REF_NAME]
 
 
@@ -161,7 +161,7 @@ def _tip_or_root(store: Store, ref: str) -> str:
 
 
 def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
-    """Return a merge of a user's transcripts here, if any, and elsewhere; one of the two if it holds the other."""
+    """Merge a user's transcripts here, if any, with a remote's; return a side as it is if it contains the other."""
     both = None if local is None else fork(store.repository.git, local, theirs)
     if both is None or local in both.bases:
         return MergeCommit(theirs, (), {})
@@ -180,7 +180,7 @@ def _stored(repository: Repository, tip: str) -> list[Addition]:
 
 
 def _write(store: Store, stored: Iterable[Addition]) -> str:
-    """Write the commits that store these transcripts anew, on the root commit of every store; return the last one."""
+    """Rewrite the commits of these transcripts on top of the root commit of every store; return the last one."""
     git = store.repository.git
     with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
         for addition in sorted(stored, key=lambda addition: (addition.commit.authored, addition.path)):
@@ -191,7 +191,7 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
 
 
 def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
-    """Return the transcript of a session; the longest, if users share one."""
+    """Return the transcript of a session; the longest, if several users have one."""
     return max(
         (transcript for transcript in listed if transcript.session == name),
         key=lambda transcript: transcript.size,
@@ -203,7 +203,7 @@ def _listed(repository: Repository, ref: str, tip: str) -> list[Transcript]:
     transcripts = []
     for file in repository.files(tip, FOLDER):
         if match := _PATH.fullmatch(file.path):
-            with contextlib.suppress(ValueError):  # digits that are no date
+            with contextlib.suppress(ValueError):  # digits that are not a date
                 started = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
                 transcripts.append(Transcript(match[2], file.path, started, file.size, file.oid, ref))
     return transcripts
