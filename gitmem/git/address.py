@@ -11,13 +11,13 @@ from gitmem.errors import RefusedError
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Value
 
-# Allowed schemes: not `ext::`, which starts any program. `s3://` starts git-remote-s3 where the user allows it.
+# Allowed schemes: not `ext::`, which starts any program; `s3://` starts git-remote-s3 if the user allows it.
 S3 = "s3"
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://", f"{S3}://")
 
 
 class Remote(Value):
-    """A remote: name, URLs for fetch and push; `backup`: a file, read once; `new`: its store goes if this fails."""
+    """A remote: name, URLs for fetch and push; `backup`: a file, read once; `new`: remove its store if this fails."""
 
     name: str
     url: str
@@ -54,7 +54,7 @@ def is_ssh(url: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """Return a URL or path that is safe to pass to git; raises RefusedError for an option, a program, controls."""
+    """Return a URL or path if git may be given it; raises RefusedError for an option, a program, control characters."""
     bad = not url.strip() or url.startswith("-") or url.endswith("://") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
     helper = re.match(r"[A-Za-z0-9+.-]+::", url)
     scheme = "://" in url and not url.lower().startswith(_SCHEMES)

@@ -1,4 +1,4 @@
-"""Write the history of refs to one file, a bundle of git's, and read it back; tell whether a file is one that is whole.
+"""Write the history of refs to a git bundle, read it back, and check whether a file is a complete bundle.
 
 Tested through `tests/cli/commands/test_backups.py`.
 """
@@ -22,7 +22,7 @@ _HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 
 
 def is_bundle(path: str) -> bool:
-    """Return whether a path leads to a file that begins as a bundle does."""
+    """Return whether a path is a file with the signature of a bundle."""
     try:
         return read_regular(path, len(_HEADER[0])) in _HEADER
     except OSError:
@@ -30,17 +30,17 @@ def is_bundle(path: str) -> bool:
 
 
 def is_whole(path: str) -> bool:
-    """Return whether a bundle is neither cut off nor damaged: a pack ends with the checksum of all before it."""
+    """Return whether a bundle is neither cut off nor damaged, by the checksum at the end of its pack."""
     with open(path, "rb") as file:
         algorithm = "sha1"
         while (line := file.readline(_LONGEST_LINE)).strip():
             algorithm = "sha256" if line == b"@object-format=sha256\n" else algorithm
         digest = hashlib.new(algorithm, usedforsecurity=False)
-        left = os.fstat(file.fileno()).st_size - file.tell() - digest.digest_size
-        while left > 0 and (data := file.read(min(left, _PIECE))):
+        remaining = os.fstat(file.fileno()).st_size - file.tell() - digest.digest_size
+        while remaining > 0 and (data := file.read(min(remaining, _PIECE))):
             digest.update(data)
-            left -= len(data)
-        return left == 0 and file.read() == digest.digest()
+            remaining -= len(data)
+        return remaining == 0 and file.read() == digest.digest()
 
 
 def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:

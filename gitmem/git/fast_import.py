@@ -35,7 +35,7 @@ def quote_path(path: str) -> bytes:
     return b'"%s"' % b"".join(b"%c" % byte if byte in _VERBATIM else b"\\%03o" % byte for byte in raw)
 
 
-# What git says of disk errors; most words are the C library's in the C locale.
+# Git's messages about disk errors; most words are the C library's in the C locale.
 _TROUBLES = {
     "No space left on device": "no space left on device",
     "Out of diskspace": "no space left on device",
@@ -70,8 +70,8 @@ _FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--dept
 # Maintenance joins the packs.
 _KEEP_PACK = ("-c", "fastimport.unpackLimit=0")
 _FINISHED = b"progress gitmem"  # fast-import repeats this once the pack is written
-# What fast-import says when `git gc --prune=now` removed the unfinished pack; and when another fast-import wrote the
-# same pack, and has not ended yet, or was killed.
+# fast-import's messages after `git gc --prune=now` removed the unfinished pack, and if another fast-import wrote the
+# same pack and still runs, or was killed.
 _MISSING = "No such file or directory"
 _AGAIN = (
     (_MISSING, "cannot store pack file"),
@@ -152,7 +152,7 @@ class Writer(Dialogue):
     """
 
     def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", holds: bool = False) -> None:
-        """Start git; with `holds` the ref is a new one that `write` creates, to keep the objects till it is deleted."""
+        """Start git; with `holds`, `write` creates `ref` to protect the objects until that is deleted."""
         listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
         super().__init__(git, *SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._ref = ref
@@ -191,11 +191,11 @@ class Writer(Dialogue):
         return Blob(mode, self.data(int(self.line().split(b" ")[2])))
 
     def know(self, files: Mapping[str, tuple[str, str] | None]) -> None:
-        """Take mode and id of files of the tip as told, None for a missing one: git reads a whole folder for each."""
+        """Set mode and id of files at the tip (None: missing), since git reads a whole folder to look up each."""
         self._known.update(files)
 
     def _listed(self, path: str) -> tuple[str, str] | None:
-        """Return mode and id of what is at `path` in the tip."""
+        """Return mode and id of the entry at `path` in the tip."""
         assert self._base is not None
         self.send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
         meta = self.line().partition(b"\t")[0].split(b" ")
@@ -255,13 +255,13 @@ class Writer(Dialogue):
         """Let fast-import end in the background: the branch now points to its commits."""
         stdin = self._process.stdin
         assert stdin is not None
-        with contextlib.suppress(OSError):  # it died and left its `.keep`, which recovery removes
+        with contextlib.suppress(OSError):  # fast-import died and left its `.keep`, which recovery removes
             stdin.write(b"done\n")
             stdin.flush()
         self._dismissed = True
 
     def write(self) -> tuple[str, ...]:
-        """Sync all objects and return the commits' ids as `finish` does, without moving the branch."""
+        """Sync all objects and return the commits' ids as `finish`, without moving the branch."""
         self.seal(moves=False)
         if not self._begun:
             return ()
@@ -276,17 +276,17 @@ class Writer(Dialogue):
         mover = self._mover = self._mover or self._git.spawn(*SYNC, *_UPDATE_REF)
         base = self._base or "0" * len(last)
         assert mover.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended, and its status says why
+        with contextlib.suppress(OSError):  # update-ref has ended; its status has the reason
             mover.stdin.write(f"update {self._ref} {last} {base}\n".encode())
             mover.stdin.close()
         meanwhile()
         _, stderr = mover.communicate()
         if mover.returncode == 0:
             return
-        said = os.fsdecode(stderr)
-        if lock := lock_in_the_way(said):
+        message = os.fsdecode(stderr)
+        if lock := lock_in_the_way(message):
             raise TipLockedError(lock)
-        if any(words in said for words in MOVED):
+        if any(words in message for words in MOVED):
             raise TipMovedError
         raise self._failure(_UPDATE_REF, mover.wait(), stderr)
 
@@ -308,7 +308,7 @@ class Writer(Dialogue):
         )
 
     def _remove_unfinished(self) -> None:
-        """Remove the temporary files of a fast-import that failed, or a full disk would stay full.
+        """Remove the temporary files of a failed fast-import, or a full disk would stay full.
 
         Without a failure there are none: fast-import finishes its pack, and other writers may be writing theirs.
         """

@@ -1,4 +1,4 @@
-"""Settings with which git runs no filter of a configuration."""
+"""Settings that stop git from running the filters of a configuration."""
 
 from __future__ import annotations
 

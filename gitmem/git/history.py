@@ -1,11 +1,11 @@
-"""History that a user looks at, read by GitPython; each git it starts is one of ours.
+"""Read history for display with GitPython; each git command it starts is run by our own `Git`.
 
 `SafeGit` is GitPython's own point of extension: every command of a `StoreRepo` passes its `execute`, which runs it as
 `process.Git.unfiltered` does: in the cleaned environment, without the attributes, filters and configuration of anybody,
 and with full ids. GitPython's import takes 75 ms: hooks, saves, searches and syncs read by `git.log`.
 
-GitPython's `Commit` objects are not used for lists of commits: they take no ids of SHA-256, and a process for the
-trailers of each.
+GitPython's `Commit` objects are not used for lists of commits: they do not support SHA-256, and start a process for
+each commit's trailers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _only(**variables: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-with _only(GIT_PYTHON_GIT_EXECUTABLE=find_git(os.environ)):  # whose version it asks for
+with _only(GIT_PYTHON_GIT_EXECUTABLE=find_git(os.environ)):  # GitPython asks this git for its version
     import git  # noqa: TID251  # only gitmem.git may
 
 _SECONDS = 300.0  # for all of history, on a busy machine
@@ -61,14 +61,14 @@ class LineChange(Value):
 
 
 class SafeGit(git.Git):
-    """The git commands of GitPython, each run by our own `Git`; what that cannot do is refused."""
+    """GitPython's git commands, run by our own `Git`; options that it lacks are refused."""
 
     def __init__(self, own: Git, working_dir: str | None = None) -> None:
         super().__init__(working_dir)
         self._own = own
         self.long_ids: dict[str, str] = {}  # of SHA-256, by their first 20 bytes
 
-    def execute(  # type: ignore[override]  # the fewer ways that ours has
+    def execute(  # type: ignore[override]  # supports only the options of our `Git`
         self,
         command: Sequence[Any],
         *,
@@ -83,7 +83,7 @@ class SafeGit(git.Git):
     ) -> Any:
         """Run a command, whose first word is GitPython's name of git, in our environment.
 
-        Raises GitFailedError as `Git.run` does, TypeError for a shell, a stream and other ways out of that environment.
+        Raises GitFailedError as `Git.run`, TypeError for a shell, a stream or another way out of that environment.
         """
         if isinstance(command, str) or any(refused.values()):
             raise TypeError(f"gitmem's git does not take {', '.join(refused) or 'a line of a shell'}")
@@ -92,7 +92,7 @@ class SafeGit(git.Git):
             child = self._own.spawn(*args, env=env)
             if istream is None and child.stdin is not None:
                 child.stdin.close()
-            return self.AutoInterrupt(child, command)  # type: ignore[arg-type]  # it has the methods that this calls
+            return self.AutoInterrupt(child, command)  # type: ignore[arg-type]  # has the methods that it calls
         output: Any = self._own.run(*args, timeout=_SECONDS, env=env, ok=(0,) if with_exceptions else range(256))
         if args[0] == "blame":
             output = _LONGER_ID.sub(self._shortened, output)
@@ -108,7 +108,7 @@ class SafeGit(git.Git):
 
 
 class StoreRepo(git.Repo):
-    """A store's repository for GitPython. Revisions are full ids: the git behind it has no refs."""
+    """A store's repository for GitPython. Revisions are full ids, since its git sees no refs."""
 
     git: SafeGit
 
@@ -119,12 +119,12 @@ class StoreRepo(git.Repo):
             super().__init__(own.work_tree or own.git_dir, expand_vars=False)
 
     def config_reader(self, config_level: Any = None) -> Any:
-        """Return an empty configuration: GitPython would read that of the user, and follow its includes."""
+        """Return an empty configuration: GitPython would read the user's, with its includes."""
         del config_level
         return git.GitConfigParser(BytesIO(), read_only=True)
 
     def run(self, *args: str, timeout: float = _SECONDS) -> bytes:
-        """Return what `git ARGS` prints; for `git.log.log`, which takes any that runs git."""
+        """Return the output of `git ARGS`, as the `Runner` of `git.log.log`."""
         del timeout
         output: bytes = self.git.execute(["git", *args], **_BYTES)
         return output
@@ -132,7 +132,7 @@ class StoreRepo(git.Repo):
     def blame_lines(self, tip: str, path: str, lines: tuple[int, int] | None = None, *, edited: bool) -> dict[int, str]:
         """Return the id of the commit that wrote each line of a file, by line number; `lines` is a range, inclusive.
 
-        Of an `edited` file blame the one of the work tree; an uncommitted line has an id of zeros. Follow lines that a
+        Of an `edited` file blame the work tree's version; an uncommitted line has an id of zeros. Follow lines that a
         commit moved or copied from a file it also changed (`-C`): those of an archive lead to the commits before its
         rotation.
 

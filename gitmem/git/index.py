@@ -1,7 +1,7 @@
 """Find edits by hand, and update git's index after gitmem wrote files of the work tree.
 
-`git status` would convert files by the tree's attributes, so git only lists the candidates and their contents are
-hashed here. Without the update a plain `git commit` would revert gitmem's. Tested through `tests/git/test_worktree.py`.
+`git status` would convert files by the tree's attributes, so git lists only candidates, and gitmem hashes them. Without
+the update a plain `git commit` would revert gitmem's commits. Tested through `tests/git/test_worktree.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
 _HEADER = 12  # bytes with which an index begins
-DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
+DRAFT = "index.gitmem"  # prefix of a temporary index, made only under the store's lock
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
 # Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
 _PAUSE = 0.02
@@ -78,16 +78,16 @@ def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None
 
 
 class IndexUpdate:
-    """An update of the index by a git that starts during the commit; left without `finish`, it changes nothing."""
+    """An update of the index by a git process that starts during the commit; without `finish` it changes nothing."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
         self._process: Child | None = None
 
     def start(self) -> None:
-        """Start git, if that is possible: `finish` starts it again, and tells why it cannot."""
+        """Start git if possible; otherwise `finish` tries again and reports the error."""
         with contextlib.suppress(GitmemError):
-            self._process = self._git.unfiltered.spawn(*_UPDATE)  # it fails where the lock is held
+            self._process = self._git.unfiltered.spawn(*_UPDATE)  # fails while another process holds `index.lock`
 
     def __enter__(self) -> IndexUpdate:
         return self
@@ -107,7 +107,7 @@ class IndexUpdate:
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
-    """Update the index, past damage and past an `index.lock` of another process.
+    """Update the index, despite damage or another process's `index.lock`.
 
     Wait a little for the lock, then replace the index without it: a user's `git commit -a` with its editor open will
     find the branch moved and fail, and the lock of a killed git would keep the index stale for ever.
@@ -127,7 +127,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
     try:
         with contextlib.suppress(FileNotFoundError):  # a new store has no index yet
-            shutil.copy2(index, draft)  # with its time, by which git judges entries
+            shutil.copy2(index, draft)  # keeps its time, which git compares with entries
         if _write(git, command, stdin, {"GIT_INDEX_FILE": draft}):
             os.replace(draft, index)
     finally:
@@ -135,7 +135,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
 
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None = None) -> bool:
-    """Let git update an index; return False if the lock is held, or the index was damaged and is made anew."""
+    """Let git update an index; return False if it is locked, or was damaged and has been rebuilt."""
     try:
         git.unfiltered.run(*command, stdin=stdin, env=env, past_locks=False)
     except GitFailedError as error:
@@ -155,15 +155,15 @@ _LINK = "120000"
 
 
 class Look:
-    """A comparison of the whole work tree that starts early and is read later; at its end its processes end."""
+    """A comparison of the whole work tree by git processes that start early and are read later; a context manager."""
 
     def __init__(self, git: Git, tip: str) -> None:
         """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""
         self._git = git
         self._tip = tip
         self._answers: list[Dialogue] = []
-        self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
-        self.at_tip: dict[str, tuple[str, str] | None] = {}  # mode and id of the edited files there, None for new ones
+        self.unchanged: list[str] = []  # files equal to the tip with an outdated index entry
+        self.at_tip: dict[str, tuple[str, str] | None] = {}  # mode and id that edited files have there; None: new files
 
     def start(self) -> None:
         """Start git, once."""
@@ -203,7 +203,7 @@ class Look:
         return tip or empty_tree(self._git)
 
     def _edited(self, changed: bytes) -> Iterator[tuple[str, tuple[str, str] | None]]:
-        """Yield the files whose content, or whose entry in the index, differs from the tip, and what the tip has."""
+        """Yield each file whose content or index entry differs from the tip, with mode and id at the tip."""
         for (old_mode, new_mode, oid, _, status), path in raw_changes(changed):
             if status == "M" and old_mode == new_mode and self._holds(path, oid):
                 self.unchanged.append(path)

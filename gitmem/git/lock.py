@@ -32,12 +32,12 @@ else:
     import fcntl
 
 
-STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock
-RECORD_LIMIT = 4096  # bytes; a longer one is no record
-_YIELD = 3  # pauses between two attempts, which a process rests after it released a lock
+STALE_SECONDS = 60.0  # a holder loses the lock after this time without a heartbeat
+RECORD_LIMIT = 4096  # bytes; anything longer is no record
+_YIELD = 3  # a process that released a lock waits so many pauses before it takes the lock again
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
-# Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
-# `fuseblk`, a disk.
+# Here another machine, or the host of a virtual one, may hold a lock that this kernel reports free. FUSE counts,
+# except `fuseblk`, a disk.
 _SHARED_FILE_SYSTEMS = {
     *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"),
     *("orangefs", "prl_fs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs"),
@@ -47,7 +47,7 @@ _NO_FILE_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, e
 
 
 class Clock(Value):
-    """Where a lock gets its time, in seconds: `monotonic`, the same for all processes, `wall`, and `sleep`."""
+    """The time functions of a lock, in seconds: `monotonic`, shared by all processes, `wall`, and `sleep`."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -57,9 +57,9 @@ class Clock(Value):
 class Holder(Value):
     """The record of who holds a lock, kept in the lock itself as JSON.
 
-    `place` is the boot and process namespace in which `pid`, `started` (clock ticks since boot) and `beat` (the last
-    sign of life, monotonic seconds) mean something, "" where the system does not tell. `at` is the wall clock's time
-    of the acquisition, in seconds since 1970 UTC, for people only.
+    `place` identifies the boot and process namespace for which `pid`, `started` (clock ticks since boot) and `beat`
+    (last heartbeat, monotonic seconds) are valid; "" if the system does not report it. `at` is the time of
+    acquisition by the wall clock, in seconds since 1970 UTC, for messages only.
     """
 
     host: str
@@ -81,7 +81,7 @@ class Holder(Value):
 
     @staticmethod
     def from_bytes(text: bytes) -> Holder | None:
-        """Read a record; None if it is not whole."""
+        """Parse a record; None if it is incomplete."""
         try:
             fields = json.loads(text)
             strings = (str(fields[name]) for name in ("host", "started", "place", "token", "purpose"))
@@ -120,13 +120,13 @@ class Lock(ABC):
         self._token = os.urandom(8).hex()
         rest = Lock._released - self._clock.monotonic() + _YIELD * self._PAUSE
         if 0 < rest <= _YIELD * self._PAUSE:
-            self._clock.sleep(rest)  # a process that takes the lock again and again lets those in that wait
+            self._clock.sleep(rest)  # a process that keeps retaking the lock lets waiting ones in
         while not self._attempt():
             left = end - self._clock.monotonic()
             if left <= 0:
                 holder = Holder.from_bytes(self._seen or b"")
                 raise BusyError(f"The store is held by {holder or 'another process'}.", "Try again when it is done.")
-            self._clock.sleep(min(left, self._PAUSE * (0.5 + os.urandom(1)[0] / 255)))  # waiters must not try in step
+            self._clock.sleep(min(left, self._PAUSE * (0.5 + os.urandom(1)[0] / 255)))  # jitter
         return self
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Lock(ABC):
 
 
 def alive(holder: Holder) -> bool:
-    """Return whether a holder in this namespace still runs; a later process with its number does not count."""
+    """Return whether a holder in this namespace still runs; a later process that reuses its pid does not count."""
     return is_running(holder.pid) and start_time(holder.pid) in {"", holder.started}
 
 
@@ -212,7 +212,7 @@ class FileLock(Lock):
             self._file = -1
 
     def remove(self) -> None:
-        """Release the lock and remove its file; who waits for it makes a new one. Windows removes no open file."""
+        """Release the lock and remove its file; the next waiter makes a new one. Windows removes no open file."""
         if os.name == "nt":
             self.release()
         with contextlib.suppress(OSError):
@@ -305,7 +305,7 @@ else:
 
 @contextlib.contextmanager
 def alone(path: str) -> Iterator[bool]:
-    """Hold the lock of a file if no other process does; yield whether this one may go on, as without locks."""
+    """Take the lock of a file if it is free; yield whether this process may go on: also where locks do not work."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         try:

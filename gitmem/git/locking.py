@@ -1,4 +1,4 @@
-"""Choose the kind of a lock, open it, and keep it alive; a ref serves where the file system's locks do not."""
+"""Choose the kind of a lock, open it and keep it alive: a git ref where the file system's locks are unreliable."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class RefLock(Lock):
             self._blob = self._blob or self._write(self._record())
             self._holding = self._move(self._blob, old)
             self._free = old if text.startswith(b"free") else ""
-        left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
-        if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
-            clear_left_behind(left)  # so late, since a shared file system shows changes late
+        lock_file = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
+        if not self._holding and os.path.exists(lock_file) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
+            clear_left_behind(lock_file)  # only after the failed attempt: a shared file system shows changes late
         return self._holding
 
     def release(self) -> None:
@@ -50,7 +50,7 @@ class RefLock(Lock):
         if self._holding:
             self._holding = False
             with contextlib.suppress(GitmemError):
-                if not (self._free and self._move(self._free, self._blob)):  # it may be pruned or damaged
+                if not (self._free and self._move(self._free, self._blob)):  # git may have pruned or damaged the blob
                     self._move(self._write(f"free {self._token}\n".encode()), self._blob)
 
     def heartbeat(self) -> None:
@@ -68,7 +68,7 @@ class RefLock(Lock):
             return True
         holder = Holder.from_bytes(text)
         if holder and holder.token == self._token:
-            return True  # our own move, after which git was stopped or failed
+            return True  # we moved it, then git was stopped or failed
         if holder and holder.place and holder.place == self._place:
             return self._silent(text, holder.beat) or not alive(holder)
         # Another machine's, or nobody's: use the shared file system's clock, or our own observation.
@@ -97,7 +97,7 @@ class RefLock(Lock):
         return True
 
     def _age(self, *names: str) -> float:
-        """Return the seconds since the youngest of these files changed, 0 without one, by their file system's clock."""
+        """Return the seconds since the last change of these files, by their file system's clock; 0 if none exists."""
         from tempfile import TemporaryFile  # 6 ms
 
         stamps = []
@@ -109,7 +109,7 @@ class RefLock(Lock):
         return now - max(stamps, default=now)
 
 
-_WRITING_SECONDS = 10.0  # which another gitmem has for the settings that it writes
+_WRITING_SECONDS = 10.0  # to wait for another gitmem that writes settings
 _BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
 
 
@@ -132,8 +132,7 @@ def choose_kind(kind: LockKind, folder: str) -> LockKind:
 def writing_alone(folder: str, what: str) -> Iterator[None]:
     """Let one gitmem at a time write the files of a folder.
 
-    Where no lock can be made, as in a read-only home, it goes without. Raises BusyError if another gitmem is writing
-    them.
+    Without a lock if none can be made, as in a read-only home. Raises BusyError if another gitmem is writing them.
     """
     lock = FileLock(folder, purpose="settings", machine="this machine", clock=Clock())
     try:
@@ -141,7 +140,7 @@ def writing_alone(folder: str, what: str) -> Iterator[None]:
         lock.acquire(_WRITING_SECONDS)
     except BusyError:
         raise BusyError(f"Another gitmem is writing {what}.", "Try again when it is done.") from None
-    except OSError:  # what cannot be written is shown where it is written
+    except OSError:  # the write itself will report the error
         pass
     try:
         yield
@@ -158,7 +157,7 @@ def open_lock(
     kind: LockKind = LockKind.AUTO,
     clock: Clock | None = None,
 ) -> Lock:
-    """Return the lock of a private folder, not acquired yet; who waits is shown `purpose` and `machine`."""
+    """Return the lock of a private folder, not acquired yet; waiting processes report `purpose` and `machine`."""
     place, time_source = os.fspath(folder), clock or Clock()
     if choose_kind(kind, place) is LockKind.REF:
         return RefLock(git, place, purpose=purpose, machine=machine, clock=time_source)

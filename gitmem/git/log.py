@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Runner(Protocol):
-        """What runs git: ours, or GitPython's by ours."""
+        """Our `Git`, or the `StoreRepo` of GitPython that uses it."""
 
         def run(self, *args: str, timeout: float = ...) -> bytes:
-            """Return what a command prints."""
+            """Return a command's output."""
             ...
 
 
@@ -32,7 +32,7 @@ _SECONDS = 300.0  # for all of history, on a busy machine
 
 
 class Commit(Value):
-    """A commit, when it happened and was committed, in their zones, and its trailers, unfolded and in order."""
+    """A commit: its author and commit date with their own zones, and its trailers, unfolded and in order."""
 
     oid: str
     parents: tuple[str, ...]
@@ -105,7 +105,7 @@ def log(
 
 
 def newest_with(git: Git, revision: str, key: str, values: Iterable[str]) -> list[Commit]:
-    """Return the newest commit with a trailer of one of these values, [] for none, by one walk through history."""
+    """Return the newest commit whose trailer `key` has one of these values, or [], by one walk through history."""
     greps = [f"--grep={key}: {value}" for value in values]
     output = git.run("log", *_FORMAT, "--fixed-strings", *greps, "--max-count=1", "--end-of-options", revision, "--")
     return list(_commits(output))
@@ -131,7 +131,7 @@ def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
 
 
 def was_at(git: Git) -> set[str]:
-    """Return the commits that `HEAD` was at here, by its reflog; none in a new clone."""
+    """Return the commits in the reflog of `HEAD`; none in a new clone."""
     return set(git.run("log", "--walk-reflogs", "--format=%H", "HEAD", "--", ok=(0, 128)).decode().split())
 
 
@@ -144,10 +144,10 @@ def count_commits(git: Git, commit: str, *, without: str | None) -> int:
 
 
 class Fork(Value):
-    """Where two histories fork: the commits that only one of them has, and those both have.
+    """How two histories fork: the commits of only one of them, and the common ones.
 
-    `alone` are the ids that only the first and only the second has, each with whether it is a merge; `bases` the best
-    common ancestors, sorted; `shared` those and other common commits, as far as git listed them.
+    `alone` has the ids of only the first and of only the second, each with whether it is a merge; `bases` are the
+    best common ancestors, sorted; `shared` are these and other common commits, as far as git listed them.
     """
 
     tips: tuple[str, str]
@@ -196,7 +196,7 @@ def additions(
     """Return the commits of revisions that added files to a folder, or with `changed` also those that changed them.
 
     Newest first; a file that was removed and added again occurs twice. All side branches count (`--full-history`), and
-    with `merges` those merges that have a file as none of their parents has it.
+    with `merges` also merges whose version of a file differs from all parents'.
     """
     options = ["--raw", "--no-abbrev", "--no-renames", "--full-history", f"--diff-filter={'AMT' if changed else 'A'}"]
     options += ["-c"] if merges else []
@@ -210,13 +210,13 @@ def additions(
         if commit is not None and meta.startswith(b":"):
             path = os.fsdecode(next(tokens))
             additions.append(Addition(commit, path, meta.split(b" ")[-2].decode()))
-        elif meta:  # an object id: the first field of the next commit; before the files of a merge is an empty field
+        elif meta:  # an object id begins the next commit; an empty field precedes the files of a merge
             commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
     return additions
 
 
 class EarlyLog(Dialogue):
-    """The newest commits of a revision, read by a git that runs until they are asked for."""
+    """The newest commits of a revision, read by a git process that starts before they are needed."""
 
     def __init__(self, git: Git, revision: str, limit: int) -> None:
         """Start git."""

@@ -1,9 +1,9 @@
 """Read objects through one open `git cat-file --batch-command` (git 2.36); a process for each would take 2 to 4 ms.
 
-New objects, of a fetch or a commit, are found: git looks for new packs before it reports one as missing.
+Objects of a later fetch or commit are found, too: git looks for new packs before it reports an object as missing.
 
-The files of trees are counted by reading each folder once: ten nested trees of ten equal entries are ten small objects
-and ten thousand million files, which git would list.
+To count files, each distinct tree is read once: ten nested trees of ten equal entries are ten small objects, but git
+would list ten thousand million files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Objects:
             talk.close(_GRACE)
 
     def kill(self) -> None:
-        """End git at once, from another thread; what reads from it fails."""
+        """Kill git at once, also from another thread; pending reads fail."""
         if talk := self._talk:
             talk.kill()
 
@@ -75,7 +75,7 @@ class Objects:
         return answers
 
     def contents(self, names: Sequence[str], most: int | None = None) -> Iterator[bytes | None]:
-        """Yield contents, a few at a time in memory; raises as `infos`, and TooLargeError beyond `most` bytes."""
+        """Yield contents, a few at a time in memory; raises as `infos`, and TooLargeError above `most` bytes."""
         for start in range(0, len(names), _AT_ONCE):
             for _, data in self._ask("contents", names[start : start + _AT_ONCE], most):
                 yield data
@@ -116,7 +116,7 @@ class Objects:
 
 
 def read_objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
-    """Yield the contents of objects by a git of its own. Raises as `Objects.existing`."""
+    """Yield the contents of objects, read by a new git process. Raises as `Objects.existing`."""
     with Objects(git) as objects:
         yield from objects.existing(oids)
 
@@ -126,7 +126,7 @@ class TooLargeError(GitFailedError):
 
 
 def _bounded(info: Info, most: int | None) -> int:
-    """Return the size of an object that is to be read. Raises TooLargeError if that is too much for the memory."""
+    """Return an object's size. Raises TooLargeError if it is too large to be read into memory."""
     if info.size > (MOST_OUTPUT if most is None else most):
         message = f"The object {info.oid} has {info.size:,} bytes, more than gitmem reads."
         raise TooLargeError(message, status=0, stderr="")
@@ -185,7 +185,7 @@ def parse_tree(data: bytes, oid: str) -> Entries | None:
 
 
 def _mode(raw: bytes) -> str:
-    """Return a mode normalized as git does, since other tools write further ones."""
+    """Return a mode normalized as git does, since other tools write other modes."""
     mode = int(raw, 8)
     kind = mode & 0o170000
     if kind == 0o100000:  # noqa: PLR2004
@@ -213,8 +213,8 @@ _EXTENT_FOLDER = b"40000 "  # the mode of each folder in a tree
 def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str], limit: int, most: int) -> int | None:
     """Return the number of files of the largest commit reachable from `tip` but not from `without`.
 
-    None if a tree is missing, malformed, too large, or nested too deeply, if a file has more than `most` bytes, or if
-    the commits have messages without end. Up to `limit` the number may be too large by a tenth.
+    Return None if a tree is missing, malformed, too large or too deep, if a file has more than `most` bytes, or if the
+    commits' messages are far too long. Up to `limit` the number may be too large by a tenth.
 
     Raises GitFailedError if an object is damaged.
     """
@@ -239,12 +239,12 @@ def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str]
 
 
 def _largest(objects: Objects, roots: Collection[str], *, exact: bool) -> int | None:
-    """Return the most files below one of some trees.
+    """Return the number of files of the largest of these trees.
 
-    Unless `exact`, a tree without folders counts as many as it has zero bytes: one ends each name, others are in ids.
-    Parsing takes 15 times as long, and the trees of 10,000 commits are 2.5 GB.
+    Unless `exact`, count the zero bytes of a tree without folders: one ends each name, some are in ids. Parsing takes
+    15 times as long, and the trees of 10,000 commits are 2.5 GB.
     """
-    files: dict[str, int] = {}  # that stand in a tree itself
+    files: dict[str, int] = {}  # number of files directly in a tree
     below: dict[str, list[str]] = {}  # the trees in it
     level, depth = [*roots], 0
     while level := [oid for oid in dict.fromkeys(level) if oid not in files]:

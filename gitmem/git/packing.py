@@ -25,7 +25,7 @@ _WINDOW = 50
 _FRESH_INDEX_BYTES = 256 * 1024  # about 8,000 objects: twice as many as the largest drain writes
 # New files are synced before old ones are removed, whatever the repository's configuration says.
 _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
-# Of the 256 folders of loose objects; git itself judges by one of them.
+# Four of the 256 folders of loose objects; git itself estimates by one.
 _SAMPLE = ("17", "4f", "8b", "d2")
 _FOLDERS = 256
 # Names of unfinished files of a killed git or gitmem, by the folder below the git dir.
@@ -93,9 +93,9 @@ def join_fresh(git: Git, common_dir: str, fresh: Collection[str]) -> None:
 
 
 def join_packs(git: Git, common_dir: str) -> None:
-    """Join small packs, and unreachable loose objects, into a geometric progression; all of a partial clone's."""
-    which = "-A" if is_partial(common_dir) else "--geometric=2"  # git refuses the latter there
-    git.run(*_SYNC, "repack", which, "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
+    """Join small packs, and unreachable loose objects, into a geometric progression; in a partial clone join all."""
+    mode = "-A" if is_partial(common_dir) else "--geometric=2"  # git refuses the latter there
+    git.run(*_SYNC, "repack", mode, "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
 
 
 def is_partial(common_dir: str) -> bool:
@@ -104,7 +104,7 @@ def is_partial(common_dir: str) -> bool:
 
 
 def check_whole(git: Git, common_dir: str, tip: str) -> None:
-    """Refuse a clone that git made without a part of a commit's history. Raises RefusedError if it is one."""
+    """Raise RefusedError if git cloned only a part of a commit's history."""
     shallow = os.path.exists(os.path.join(common_dir, "shallow"))
     if shallow or (is_partial(common_dir) and missing_of(git, tip)):
         how = "--unshallow" if shallow else "--refetch --no-filter"
@@ -115,7 +115,7 @@ def check_whole(git: Git, common_dir: str, tip: str) -> None:
 
 
 def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
-    """Join packs of a folder into a new one without removing them; return its name, or names if git splits it."""
+    """Join packs of a folder into a new one and keep the old ones; return the new name, or names if git splits it."""
     wanted = "".join(f"{name}.pack\n" for name in names).encode()
     options = ("--stdin-packs", "--non-empty", "--delta-base-offset", "-q", f"--window={_WINDOW}")
     output = git.run(*_SYNC, "pack-objects", *options, os.path.join(folder, "pack"), stdin=wanted, timeout=SECONDS)
@@ -150,7 +150,7 @@ def _names(folder: str) -> list[str]:
 
 
 def damages(git: Git, *, deep: bool) -> list[str]:
-    """Return the complaints of `git fsck`; `deep` reads every object, else only connectivity is checked."""
+    """Return the errors of `git fsck`; with `deep` it reads every object, else it checks connectivity only."""
     options = ("--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
     try:
         git.run("fsck", *options, timeout=SECONDS)
@@ -171,7 +171,7 @@ def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
     return []
 
 
-_FLAT = ((), ("objects",), ("objects", "pack"))  # folders of git that are looked at without those in them
+_FLAT = ((), ("objects",), ("objects", "pack"))  # folders of git that are listed without subfolders
 
 
 def lock_files(layout: Layout) -> Iterator[tuple[str, float]]:
@@ -199,7 +199,7 @@ def known_files(git: Git, *pathspecs: str) -> list[str]:
 
 
 def tracked_files(git: Git, *pathspecs: str) -> list[str]:
-    """Return the files in the index, without a look into a folder: 50,000 files take git 10 ms, and a walk 500."""
+    """Return the files in the index, without reading folders: git lists 50,000 files in 10 ms, a walk takes 500."""
     return os.fsdecode(git.run("ls-files", "-z", "--", *pathspecs)).split("\0")[:-1]
 
 
@@ -209,7 +209,7 @@ _STASH = "refs/stash"
 
 
 def stashed(git: Git) -> list[tuple[str, str]]:
-    """Return the stash, newest first: each commit and its message in the list."""
+    """Return commit and message of each stash entry, newest first."""
     output = git.run("log", "--walk-reflogs", "--format=%H %gs", _STASH, "--", ok=(0, 128)).decode("utf-8", "replace")
     pairs = (line.split(" ", 1) for line in output.splitlines())
     return [(oid, words) for oid, words in pairs]
@@ -224,8 +224,8 @@ def stash_again(git: Git, entries: Sequence[tuple[str, str]]) -> None:
 
 def forget_moves(git: Git, refs: Sequence[str] | None = None) -> None:
     """Empty the reflogs of these refs (all if None) and of this work tree's `HEAD`."""
-    which = ("--all",) if refs is None else (*refs, "HEAD")
-    git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *which, ok=(0, 1), timeout=SECONDS)
+    refs_or_all = ("--all",) if refs is None else (*refs, "HEAD")
+    git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *refs_or_all, ok=(0, 1), timeout=SECONDS)
 
 
 def remove_unreachable(git: Git, common_dir: str) -> None:

@@ -1,4 +1,4 @@
-"""Start git; no environment, configuration, hook or attribute of the caller's can change a result.
+"""Start git so that no environment, configuration, hook or attribute of the caller changes a result.
 
 - Every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly.
 - The user's and the system's configuration are not read, unless asked, for network operations.
@@ -37,7 +37,7 @@ _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see th
 
 @cache
 def given(kind: str) -> dict[str, str]:
-    """Return the rows of a kind of `data/git.tsv`; as environment variables, settings take 0.1 ms a process."""
+    """Return the rows of `data/git.tsv` of a kind; passed as environment variables, settings cost 0.1 ms a process."""
     return {name: value for section, name, value, _ in table("git.tsv") if section == kind}
 
 
@@ -58,7 +58,7 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     """
     passed_on = (*given("kept"), *(given("remote") if user_config else ()))
     clean = {}
-    for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
+    for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # git finds `ssh` and helpers on these
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
         if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(passed_on)):
             continue
@@ -132,7 +132,7 @@ class Git:
         if self._unfiltered is None:
             assert self.git_dir is not None
             settings, variables = unfiltered_settings(self.git_dir)
-            variables |= self._variables  # such as the objects of a push that a hook decides about
+            variables |= self._variables  # such as the quarantined objects of a push, in a hook
             self._unfiltered = Git(
                 self.git_dir, self.work_tree, self._environment, settings=settings, variables=variables
             )
@@ -147,10 +147,10 @@ class Git:
         env: Mapping[str, str] | None = None,
         past_locks: bool = True,
     ) -> bytes:
-        """Run `git ARGS` and return its stdout, `past_locks` of other gits: wait for them, remove those of killed ones.
+        """Run `git ARGS` and return its stdout; `past_locks`: wait for other gits' locks, remove those of killed ones.
 
         `stdin` is git's input (empty by default, never a terminal), `timeout` is in seconds, `ok` are the exit statuses
-        that are no failure, `env` is added to the cleaned environment (an identity, an index file).
+        that count as success, `env` is added to the cleaned environment (an identity, an index file).
 
         Raises:
             BusyError: another git command holds a lock.
@@ -218,7 +218,7 @@ class Dialogue:
             raise self._died() from None
 
     def line(self, *, last: bool = False) -> bytes:
-        """Read a line of git's answer, with its end; "" if git has ended, which is an error unless this is the last."""
+        """Read a line of git's answer with its newline; if git has ended, return "" if `last`, else raise."""
         line = self._process.stdout.readline()
         if not line.endswith(b"\n") and (line or not last):
             raise self._died()
@@ -243,7 +243,7 @@ class Dialogue:
             raise
 
     def kill(self) -> None:
-        """End git at once, also from another thread; what reads from it fails."""
+        """Kill git at once, also from another thread; pending reads fail."""
         self._process.kill()
 
     def _died(self) -> Exception:
@@ -330,12 +330,12 @@ def _end(process: Child) -> bytes:
         process.close()
 
 
-# What `git init` found out about this repository's file system.
+# The settings with which `git init` describes this repository's file system.
 _FACTS = ("core.fileMode", "core.ignoreCase", "core.precomposeUnicode")
 
 
 def unfiltered_settings(git_dir: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the settings and the variables of a git on the same objects, index and work tree without attributes."""
+    """Return settings and variables for a git on the same objects, index and work tree, but without attributes."""
     common = common_dir_of(git_dir)
     values = _values(read_text(os.path.join(common, "config")))
     variables = {

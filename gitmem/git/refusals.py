@@ -1,4 +1,4 @@
-"""Why a fetch or a push failed, in words and with a remedy (`data/refusals.tsv`), and with the server's own lines.
+"""Explain why a fetch or a push failed: reason and remedy (`data/refusals.tsv`), and the server's own lines.
 
 Tested through `tests/store/test_refusals.py` against real servers.
 """
@@ -15,10 +15,10 @@ from gitmem.text.terminal import mask_urls, plain
 from gitmem.values import Value
 
 NO_SUCH_REF = "couldn't find remote ref"
-_MOVED = "stale info"  # the remote named another value than the expected one
-_UNFORCED = "is not ancestor of"  # git-remote-s3, of a push that replaces history
-_PARTIAL = "lacks these prerequisite commits"  # git of a bundle
-# How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
+_MOVED = "stale info"  # the remote's ref does not have the expected value
+_UNFORCED = "is not ancestor of"  # git-remote-s3 about a push that replaces history
+_PARTIAL = "lacks these prerequisite commits"  # git about a bundle
+# Prefixes of lines that the local git writes; other lines come from the server, by ssh.
 _OWN_LINES = (
     *("fatal:", "error:", "hint:", "warning:", "remote:", "ssh:", "send-pack:", "fetch-pack:", "!", "To ", "Done"),
     *("Everything up-to-date", "Please make sure", "and the repo", "Warning: Permanently added"),
@@ -29,7 +29,7 @@ _PUSH_KINDS, _ANY_KINDS = ("push", "locked"), ("s3", "any", "dropped")
 
 
 class _Failure(Value):
-    """A row of `data/refusals.tsv`: the words that tell it, what happened, what to do, the type of the error."""
+    """A row of `data/refusals.tsv`: the words that identify it, what happened, what to do, the type of the error."""
 
     kind: str
     words: tuple[str, ...]
@@ -38,7 +38,7 @@ class _Failure(Value):
     error: type[GitmemError] = GitmemError
 
     def fits(self, output: str) -> bool:
-        """Return whether git or a server says so."""
+        """Return whether the output has these words."""
         return any(words in output for words in self.words)
 
 
@@ -55,20 +55,20 @@ def _fitting(kinds: tuple[str, ...], output: str) -> _Failure | None:
 
 
 def is_race(error: GitFailedError) -> bool | None:
-    """Return whether a push failed since the remote's ref had moved; None if the server refused it in other words."""
+    """Return whether a push failed because the remote's ref had moved; None if the server gave another reason."""
     line = _rejection(error)
     return True if _MOVED in line else None if line else False
 
 
 def is_dropped(error: GitFailedError) -> bool:
-    """Return whether a connection broke off that had begun, and no one refused anything."""
+    """Return whether an established connection broke off without a refusal."""
     output = f"{_rejection(error)}\n{error.message}\n{error.stderr}"
     failure = None if _fitting(_PUSH_KINDS, output) else _fitting(_ANY_KINDS, output)
     return (failure is None or failure.error is UnreachableError) and _fitting(("dropped",), output) is not None
 
 
 def is_unforced(error: GitFailedError) -> bool:
-    """Return whether a push failed since it replaces history and git-remote-s3 was not told to."""
+    """Return whether git-remote-s3 refused a push because it replaces history without force."""
     return _UNFORCED in _rejection(error)
 
 
@@ -103,26 +103,28 @@ def _other(happened: str, remedy: str = "Nothing is lost; try again.") -> _Failu
 
 def _made(failure: _Failure, error: GitFailedError, remote: Remote) -> GitmemError:
     """Return the error of a failure, with the reason that git gives and the lines of the server."""
-    said = _server_lines(error)
-    told = f" The server says: {' / '.join(said)}" if said else ""
+    server_lines = _server_lines(error)
+    server_words = f" The server says: {' / '.join(server_lines)}" if server_lines else ""
     happened, remedy = (
         text.format(name=remote.described, url=remote.shown) for text in (failure.happened, failure.remedy)
     )
-    message = f"{happened}: {_reason(error)}{told}"
+    message = f"{happened}: {_reason(error)}{server_words}"
     return failure.error(message if message.endswith((".", "!", "?")) else f"{message}.", remedy)
 
 
 def _rejection(error: GitFailedError) -> str:
-    """Return the line about the ref that `git push --porcelain` prints where the server refused it, or ""."""
+    """Return the line of `git push --porcelain` about a ref that the server refused, or ""."""
     return next((line for line in error.stdout.splitlines() if line.startswith("!") and "rejected]" in line), "")
 
 
 def _server_lines(error: GitFailedError) -> list[str]:
-    """Return what the server said, in its own words, bounded."""
+    """Return the server's own lines, shortened."""
     lines = [line.strip() for line in error.stderr.splitlines()]
-    said = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
-    said += [line for line in lines if not line.startswith(_OWN_LINES)]
-    return [mask_urls(plain(line))[:_MOST_CHARACTERS] for line in dict.fromkeys(filter(None, said))][:_MOST_LINES]
+    remote_lines = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    remote_lines += [line for line in lines if not line.startswith(_OWN_LINES)]
+    return [mask_urls(plain(line))[:_MOST_CHARACTERS] for line in dict.fromkeys(filter(None, remote_lines))][
+        :_MOST_LINES
+    ]
 
 
 def _explain_file(error: GitFailedError, file: str) -> GitmemError:
@@ -136,7 +138,7 @@ def _explain_file(error: GitFailedError, file: str) -> GitmemError:
 
 
 def _reason(error: GitFailedError) -> str:
-    """Return the most telling line of git's messages."""
+    """Return the most informative line of git's messages."""
     rejection = _rejection(error)
     if rejection:
         return mask_urls(plain(rejection.split("\t")[-1])) + "."

@@ -1,9 +1,9 @@
-"""Fetch and push single refs of another repository, by compare-and-swap, never forced.
+"""Fetch and push single refs of another repository by compare-and-swap, never forced.
 
-The user's configuration counts, which says how to reach a remote. The repository's does not: it could name programs
-or another remote. So a fetch runs in an empty repository with a common folder of gitmem's, and what it brings joins the
-repository once all of it is there. Tested through `tests/sync/test_rounds.py`, and `tests/store/test_refusals.py`
-against real servers.
+The user's configuration counts, since it says how to reach a remote. The repository's does not: it could name programs
+or another remote. So a fetch runs in an empty repository with gitmem's own common folder; once complete, its objects
+move into the repository. Tested through `tests/sync/test_rounds.py`, and `tests/store/test_refusals.py` against real
+servers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from gitmem.git.repository import SYNC, is_object_id
 from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.values import Value
 
-OWN_REFS = "refs/worktree"  # of refs of the git folder alone, not of the common one
+OWN_REFS = "refs/worktree"  # git keeps these refs in the git dir, not in the common dir
 KNOWN = f"{OWN_REFS}/known-"
 _PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
 _KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
 
 
 class Quarantine:
-    """The folder of one fetch, inside the repository's folder of objects, so that files need no copy."""
+    """The folder of one fetch, inside the repository's `objects`, so that its files are moved, not copied."""
 
     def __init__(self, folder: str, git: Git, common_dir: str) -> None:
         self._folder, self._git, self._common = folder, git, common_dir
@@ -42,14 +42,14 @@ class Quarantine:
         self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
 
     def cut_history(self) -> None:
-        """Let git note here, and not in its common folder, which commits it fetches without their parents."""
+        """Have git write its `shallow` file here, not in its common folder."""
         for name in ("config", os.path.join("info", "attributes")):
             os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
             shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
         self.variables["GIT_COMMON_DIR"] = self._folder
 
     def adopt(self, refs: Mapping[str, str]) -> None:
-        """Make what was fetched part of the repository, a `.keep` beside each pack, and point these refs to it."""
+        """Move the fetched objects into the repository, with a `.keep` for each pack, and set these refs."""
         adopted = []
         try:
             for folder, _, names in os.walk(self._objects):
@@ -71,7 +71,7 @@ class Quarantine:
                 for ref, oid in refs.items()
                 if read_text(os.path.join(self._common, ref)).strip() != oid
             )
-            if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # which commits lack their parents
+            if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # lists the commits without their parents
                 os.replace(cut, os.path.join(self._common, "shallow"))
             if lines := "".join(moved):
                 self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
@@ -80,7 +80,7 @@ class Quarantine:
                 drop_file(path)
 
     def fetched(self) -> dict[str, str]:
-        """Return what was fetched, by the names of the refs below `refs/worktree/`."""
+        """Return the fetched objects by ref name below `refs/worktree/`."""
         top = os.path.join(self._folder, *OWN_REFS.split("/"))
         paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
         return {os.path.relpath(path, top).replace(os.sep, "/"): read_text(path).strip() for path in paths}
@@ -111,9 +111,9 @@ def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quar
 
 
 _FETCHED = "fetched"
-INBOX = "refs/gitmem/inbox"  # on a remote: commits of machines that lost the race for the branch, each a ref of its own
+INBOX = "refs/gitmem/inbox"  # on a remote: a ref for the commits of each machine that lost the race for the branch
 _INBOX_NAME = re.compile(r"inbox/[0-9a-z-]{1,80}-[0-9a-f]{12}")
-# A connection that is silent for a minute ends before; at 50 kB a second this is enough for 180 MB.
+# For 180 MB at 50 kB a second; a connection that is silent for a minute ends earlier.
 SECONDS = 3600.0
 _CONNECT_SECONDS = 20
 _ALIVE = ("-o ServerAliveInterval=15", "-o ServerAliveCountMax=4")
@@ -138,8 +138,8 @@ class PushRacedError(Exception):
 class Connection(Value):
     """How a repository here reaches its remotes; `asks`: a user can be asked for a password.
 
-    The configuration of the repository does not count, only the user's own and the machine's. It fetches the newest
-    commit alone if it is `shallow`, which a server may refuse.
+    Only the user's and the machine's configuration count, not the repository's. `shallow`: fetch only the newest
+    commit, which a server may refuse.
     """
 
     layout: Layout
@@ -151,7 +151,7 @@ class Connection(Value):
     def fetch(self, remote: Remote, ref: str, into: str, inbox: dict[str, str] | None = None) -> str | None:
         """Fetch a ref of a remote into `into`, overwriting it; return its object, or None if it does not exist.
 
-        With `inbox` the remote's inbox is fetched, too, and put there: commits by ref. No ref here holds them yet.
+        With `inbox`, also fetch the remote's inbox into it: commits by ref. No local ref protects them yet.
 
         Raises:
             UnreachableError: the remote could not be reached.
@@ -174,7 +174,7 @@ class Connection(Value):
     def fetch_all(
         self, remote: Remote, ref: str, ends: re.Pattern[str], into: str, known: Iterable[str]
     ) -> dict[str, str]:
-        """Fetch the refs of a remote that begin with `ref` and end so, each into a ref that begins with `into`.
+        """Fetch the refs of a remote named `ref` with an end that matches `ends`, each into `into` with the same end.
 
         Returns their objects by the ends of their names; `known` are commits that are here. Raises as `fetch`.
         """
@@ -198,7 +198,7 @@ class Connection(Value):
             place.cut_history()
         try:
             self._run(git, url, *options, *_FETCH, *depth, "--", url, *refs, env=place.variables)
-            if is_s3(url):  # git checks no objects that a program brings
+            if is_s3(url):  # git does not check objects that a remote helper brings
                 place.check(git)
         except GitFailedError as error:
             if NO_SUCH_REF in error.stderr:
@@ -218,11 +218,11 @@ class Connection(Value):
             GitmemError: it denied access, or refused the push.
             RefusedError: as `fetch`.
         """
-        if remote.backup:  # it is read, and not written
+        if remote.backup:  # read only
             return
         git = self._git(remote.push_url)
         lease, force = f"--force-with-lease={ref}:{expected or ''}", ""
-        with self._quarantine([oid]) as place:  # by name, since git-remote-s3 bundles no object that has none
+        with self._quarantine([oid]) as place:  # as a ref, since git-remote-s3 bundles no object without one
             for is_first in (True, False):
                 words = (*_PUSH, lease, "--", remote.push_url, f"{force}{KNOWN}0:{ref}")
                 try:
@@ -234,7 +234,7 @@ class Connection(Value):
                     race = is_race(error)
                     if race or (race is None and self._tip(git, remote, ref) != expected):
                         raise PushRacedError from None
-                    if is_first and is_unforced(error):  # git-remote-s3 is shown no lease
+                    if is_first and is_unforced(error):  # git passes no lease to git-remote-s3
                         force = "+"
                         continue
                     raise explain_push(error, remote) from error
@@ -242,7 +242,7 @@ class Connection(Value):
                     return
 
     def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
-        """Delete refs of a remote that still are where they were seen; what fails is left to the next sync."""
+        """Delete refs of a remote that have not moved since they were read; failures are left to the next sync."""
         if remote.backup:
             return
         leases = [f"--force-with-lease={ref}:{oid}" for ref, oid in taken.items()]
@@ -280,7 +280,7 @@ class Connection(Value):
             self.layout.work_tree,
             self.environ,
             user_config=True,
-            # So that `includeIf "hasconfig:remote.*.url:…"` of the user's configuration knows where git goes.
+            # The user's configuration may have an `includeIf "hasconfig:remote.*.url:…"`.
             settings={**settings, "remote.gitmem.url": url},
             variables={**variables, "GIT_NO_LAZY_FETCH": "1"},
         )
@@ -295,12 +295,12 @@ class Connection(Value):
             return git.run(*args, timeout=SECONDS, env=surroundings)
 
     def _surroundings(self, git: Git, url: str) -> dict[str, str]:
-        """Return the variables that let git use some transports, and prompt on the terminal or not at all."""
+        """Return the variables that set git's transports, and whether it prompts on the terminal."""
         allowed = {"GIT_ALLOW_PROTOCOL": ":".join(self._transports(git, url))}
         if self.asks:
             return {**allowed, "GIT_TERMINAL_PROMPT": "1"}
         quiet = {**allowed, "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-        if os.name == "posix":  # empty: no program prompts; elsewhere variables cannot be empty
+        if os.name == "posix":  # empty: no program prompts; Windows has no empty variables
             quiet["GIT_ASKPASS"] = ""
         command = self._ssh(git) if is_ssh(url) else None
         return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
@@ -310,8 +310,8 @@ class Connection(Value):
         own = self.environ.get("GIT_ALLOW_PROTOCOL")
         if own is not None:
             return [name for name in (*_TRANSPORTS, S3) if name in own.split(":")]
-        said = git.run("config", "--get", f"protocol.{S3}.allow", ok=(0, 1)) if is_s3(url) else b""
-        return (*_TRANSPORTS, S3) if said.strip() == b"always" else _TRANSPORTS
+        setting = git.run("config", "--get", f"protocol.{S3}.allow", ok=(0, 1)) if is_s3(url) else b""
+        return (*_TRANSPORTS, S3) if setting.strip() == b"always" else _TRANSPORTS
 
     def _ssh(self, git: Git) -> str | None:
         """Return the user's ssh command with options against prompts, or None if it is not OpenSSH."""

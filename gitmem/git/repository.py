@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _OBJECT_ID_LENGTHS = (40, 64)
 _SHA1_DIGITS = 40
-_LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is worth the 3 ms its import takes
+_LARGE = 1 << 19  # bytes; above, OpenSSL's SHA-1 is worth the 3 ms of its import: it is eight times as fast
 _HEX = frozenset("0123456789abcdef")
 _TO_PARENTS = ("", "~", "^")
 _MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
-# Files that mark an unfinished operation of the user's, its name, and how to end it.
+# By a file that marks an operation of the user as unfinished: its name, and how to end it.
 _CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
 _UNFINISHED = {
     "MERGE_HEAD": ("A merge", _CONTINUE.format("merge")),
@@ -49,7 +49,7 @@ def is_object_id(text: str) -> bool:
 
 
 def blob_id(content: bytes, like: str) -> str:
-    """Return the id git gives a file's content: SHA-1 or SHA-256, as the id `like` is."""
+    """Return git's id for a file's content, in the hash of the id `like` (SHA-1 or SHA-256)."""
     digest = _new_hash(like, len(content))
     digest.update(b"blob %d\0" % len(content))
     digest.update(content)
@@ -171,7 +171,7 @@ class Repository:
         Raises GitmemError if the branch is damaged, as after a power failure.
         """
         path = os.path.join(self.layout.common_dir, ref)
-        loose = read_text(path).strip() if ref != "HEAD" else ""  # which each work tree has for itself
+        loose = read_text(path).strip() if ref != "HEAD" else ""  # each work tree has its own HEAD
         if is_object_id(loose) and loose.strip("0"):
             return loose
         answer = self.git.run(
@@ -231,8 +231,8 @@ class Repository:
     def files(self, commit: str, *under: str, deep: bool = True) -> list[TreeEntry]:
         """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
 
-        Includes symbolic links (mode `120000`), not submodules. Unless `deep`, only files that stand in the top folder,
-        or in a folder in `under` that is named with its `/`.
+        Includes symbolic links (mode `120000`), not submodules. Unless `deep`, only files directly in the top folder or
+        in a folder in `under` that is named with its `/`.
         """
         options = ("-r",) * deep + ("-z", "-l", "--full-tree")
         listing = self.git.run("--literal-pathspecs", "ls-tree", *options, commit, "--", *under)
@@ -275,11 +275,11 @@ class Repository:
         return self._once(("since", old, new), read)
 
     def _once(self, question: tuple[str, ...], ask: Callable[[], T]) -> T:
-        """Return git's answer to a question that a sync, or a page, asks several times."""
+        """Cache git's answer to a question that a sync, or a page, asks several times."""
         if question in self._answers:
             known: T = self._answers[question]
             return known
-        answer = ask()  # first: another thread may keep its answer meanwhile
+        answer = ask()  # before the cache is changed, as another thread may change it meanwhile
         self._answers = {**dict([*self._answers.items()][-3:]), question: answer}
         return answer
 
@@ -293,7 +293,7 @@ class Repository:
 
 
 SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-MOVED = ("but expected", "already exists", "unable to resolve reference")  # what update-ref says of a ref that moved
+MOVED = ("but expected", "already exists", "unable to resolve reference")  # update-ref's errors for a moved ref
 
 
 def read_refs(git: Git, *patterns: str) -> dict[str, str]:
@@ -303,7 +303,7 @@ def read_refs(git: Git, *patterns: str) -> dict[str, str]:
     return {name: oid for oid, name in pairs}
 
 
-RefMoves = dict[str, tuple[str | None, str | None]]  # of each ref: from which commit to which; None: missing
+RefMoves = dict[str, tuple[str | None, str | None]]  # by ref: old and new commit, None for a missing ref
 
 
 def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:

@@ -1,8 +1,8 @@
-"""Rewrite history without a text, with the same result on every machine.
+"""Rewrite history to remove a text, with the same result on every machine.
 
-A commit whose files, message, author and parents stay the same keeps its id; every other one gets the same dates, on
-its rewritten parents. git-filter-repo cannot search by digest, and rewrites refs, reflogs and work tree in place, so
-that a crash leaves half of them. Tested through `tests/purge/test_rewrite.py`.
+A commit whose files, message, author and parents do not change keeps its id; every other one is rewritten on its
+rewritten parents, with its dates. git-filter-repo cannot search by digest, and rewrites refs, reflogs and work tree in
+place, so a crash leaves half of them. Tested through `tests/purge/test_rewrite.py`.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
 
 
 def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[CommitChange, ...]]:
-    """Return the changes of commits by id, of lists of a commit and its parents, against the first of these."""
+    """Return by id each commit's changes against its first parent; `lines` are lists of a commit and its parents."""
     wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
     by_commit: dict[str, list[CommitChange]] = {}
     commit, start, same = "", 0, dict[bytes, bytes]().setdefault
     oids = {b"0" * length: "" for length in (40, 64)}
-    while start < len(output):  # each path, mode and id once in memory: of a long history they are much the same
+    while start < len(output):  # intern paths, modes and ids, which repeat through a long history
         end = output.index(b"\0", start)
         token, start = output[start:end], end + 1
         if not token.startswith(b":"):
@@ -91,7 +91,7 @@ def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[
 
 def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChange, bytes, bytes]]:
     """Yield the changes by which commits first brought each content, with that content and the version before."""
-    first: dict[tuple[str, bytes], CommitChange] = {}  # links apart: who looks at files must meet each content
+    first: dict[tuple[str, bytes], CommitChange] = {}  # links apart: a search of files must meet each content
     for commit in commits:
         for change in commit.changes:
             if change.new and change.mode in _FILES:
@@ -103,7 +103,7 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[CommitChang
 
 
 class Occurrences(Value):
-    """Where the text occurs: contents by blob id, paths, and commits by their own text; `gone` are paths to drop."""
+    """Where the text occurs: contents by blob id, paths, commits with it in their text; `gone` are paths to drop."""
 
     blobs: dict[str, bytes]
     paths: dict[bytes, bytes]
@@ -159,7 +159,7 @@ def rewrite(
 
 
 def affected(commits: Iterable[Written], occurrences: Occurrences) -> dict[str, bool]:
-    """Return the commits that change, by id, each with whether it does so for its own sake: no ancestor changes."""
+    """Return by id the commits that change, each with whether only it itself is the reason: no ancestor changes."""
     changed: dict[str, bool] = {}
     for commit in commits:
         inherits = not changed.keys().isdisjoint(commit.parents)
@@ -178,7 +178,7 @@ class _Importer(Dialogue):
         self._marks: dict[str, bytes] = {}  # objects of an unfinished pack are known by marks only
 
     def end(self) -> None:
-        """Have all written, without a ref; raises GitFailedError."""
+        """Finish writing, without a ref; raises GitFailedError."""
         self.send(b"reset %s\ndone\n" % _REF)
         self.output()
 
@@ -211,13 +211,13 @@ class _Importer(Dialogue):
             parts.insert(0, b"reset %s\n" % _REF)
         for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
             parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
-        removed, left = list[bytes](), list[bytes]()
+        removed, written = list[bytes](), list[bytes]()
         for change in commit.changes:
             name = quote_path(os.fsdecode(occurrences.paths.get(change.path, change.path)))
             if not change.new or change.path in occurrences.gone:
                 removed.append(b"D %s\n" % name)
             else:
-                left.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
-        parts += removed + left
+                written.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
+        parts += removed + written
         self.send(*parts, b"\nget-mark %s\n" % mark)
         return self.line().strip().decode()

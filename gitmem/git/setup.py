@@ -31,9 +31,9 @@ _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "fal
 
 
 def make_repository(path: str, environ: Mapping[str, str]) -> None:
-    """Create a repository at `path` with the root commit on its branch, completely or not at all.
+    """Create a repository at `path` with the root commit on its branch, atomically.
 
-    Of several processes at once one succeeds and the others fail. Raises OSError if the folder cannot be made,
+    If several processes try at once, one succeeds and the others fail. Raises OSError if the folder cannot be made,
     GitmemError if git is missing, too old, or failed.
     """
     git_version(environ)
@@ -89,7 +89,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     if _MEMORY not in _memory_refs(git, root):
         git.run("update-ref", "-m", "gitmem init", _MEMORY, start or root, "")
     files = os.listdir(path) if os.path.isdir(path) else []
-    link = os.path.join(path, ".git")  # a power cut leaves an empty file that git wrote a moment before
+    link = os.path.join(path, ".git")  # empty after a power cut just after git wrote it
     lost = os.path.isfile(link) and not os.path.islink(link) and not os.path.getsize(link)
     if is_linked(path) or (lost and len(files) > 1):
         _connect(common_dir, path, environ)
@@ -98,7 +98,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
         os.unlink(link)
     elif files:
         raise GitmemError(f"{path} is there already, and is no store.", "Move it away, then try again.")
-    # Files come in a second step, so that a crash in it can be told from a work tree whose files were removed.
+    # Files follow in a second step: so a crash in it is distinguishable from files that a user removed.
     git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, MEMORY_BRANCH)
     layout = find_layout(path)
     if layout is not None:
@@ -122,7 +122,7 @@ def memory_branch(common_dir: str, environ: Mapping[str, str]) -> str:
 
 
 def _memory_refs(git: Git, root: str) -> dict[str, str]:
-    """Return the commits of the memory branch and of `origin/gitmem`, those of the two that exist."""
+    """Return the commits of the memory branch and of `origin/gitmem`, as far as they exist."""
     output = git.run("for-each-ref", "--format=%(refname) %(objectname)", _MEMORY, _REMOTE_MEMORY).decode()
     refs = dict(line.split(" ") for line in output.splitlines())
     for name in refs:
@@ -141,9 +141,9 @@ def check_out(git: Git, commit: str) -> None:
 
 
 def reconnect(path: str, environ: Mapping[str, str]) -> bool:
-    """Connect a linked work tree whose project was moved as a whole with the repository beside it; False otherwise.
+    """Reconnect a linked work tree that was moved together with its project and repository; False if it was not.
 
-    Both still lead to one place, where nothing is any more. A copy beside its original leads to that, and is left.
+    After a move both still name the old place, where nothing is left. A copy names its existing original: no change.
 
     Raises RefusedError if the repository belongs to another user.
     """
@@ -164,8 +164,8 @@ def reconnect(path: str, environ: Mapping[str, str]) -> bool:
 def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     """Link an existing work tree and the repository's record of it to each other; no file of it is changed.
 
-    The record is the one that came with a copy or moved with the project. Where git has pruned it, a new one is made.
-    `git worktree repair` is of no use here: in a copy it rewrites the record of the original.
+    The record is the one copied or moved with the project; if git has pruned it, a new one is made. `git worktree
+    repair` does not help: in a copy it rewrites the record of the original.
     """
     record = _record_of_memory(common_dir, path)
     if being_added(record):  # copied while it was being added
@@ -208,7 +208,7 @@ def _record_of_memory(common_dir: str, path: str) -> str:
 def _is_in_another_repository(place: str, common_dir: str) -> bool:
     """Return whether a work tree is inside a project of another repository, as a copied store is.
 
-    Git notes such a copy in place of the original when a user uses git in it.
+    When a user runs git in such a copy, git records it in place of the original.
     """
     around = find_layout(os.path.dirname(place))
     return around is not None and os.path.realpath(around.common_dir) != os.path.realpath(common_dir)
@@ -229,15 +229,15 @@ def _forget_unfinished(common_dir: str, path: str) -> None:
         place = os.path.dirname(recorded_link(record))
         if not place or os.path.realpath(place) != os.path.realpath(path):
             continue
-        begun = being_added(record)
-        if begun:
+        is_unfinished = being_added(record)
+        if is_unfinished:
             drop_file(os.path.join(path, ".git"))
-        if begun or not (os.path.lexists(path) or os.path.exists(os.path.join(record, "locked"))):
+        if is_unfinished or not (os.path.lexists(path) or os.path.exists(os.path.join(record, "locked"))):
             shutil.rmtree(record)
 
 
 def exclude(common_dir: str, pattern: str) -> None:
-    """Add `pattern` to the `info/exclude` of a repository, with a comment that says whose it is."""
+    """Add `pattern` to the `info/exclude` of a repository, with a comment that names gitmem."""
     path = os.path.join(common_dir, "info", "exclude")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path):
@@ -251,13 +251,13 @@ def exclude(common_dir: str, pattern: str) -> None:
 
 
 def excluded(text: bytes, pattern: str) -> bytes:
-    """Return the text of an `info/exclude` with a pattern, which it may have already."""
+    """Return the text of an `info/exclude` with a pattern added unless it is there."""
     if pattern.encode() in text.splitlines():
         return text
     return text + b"\n" * (text[-1:] not in {b"", b"\n"}) + _EXCLUDED + pattern.encode() + b"\n"
 
 
 def unexcluded(text: bytes, pattern: str = "") -> bytes:
-    """Return the text of an `info/exclude` without the lines that gitmem added, or without the one of a pattern."""
+    """Return the text of an `info/exclude` without the lines that gitmem added, or without the line of `pattern`."""
     line = re.escape(pattern.encode()) or rb"[^\n]*"
     return re.sub(re.escape(_EXCLUDED) + line + rb"(?:\n|\Z)", b"", text)

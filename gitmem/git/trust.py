@@ -1,8 +1,8 @@
 """Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
 
 Git checks the owner (`safe.directory`) only of a repository that it discovers itself; gitmem passes the git dir. So
-owners are compared here, and if they differ, git's rules decide. Also who commits, and whose signatures count: as the
-user configured git; the repository's configuration does not count.
+owners are compared here, and if they differ, git's rules decide. Also find who commits, and whose signatures count, by
+the user's configuration of git, never the repository's.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def is_copy(work_tree: str, git_dir: str) -> bool:
     link = recorded_link(git_dir)
     if _same(link, os.path.join(work_tree, ".git")):
         return False
-    there = linked_git_dir(os.path.dirname(link))
-    return there is not None and _same(there, git_dir)
+    recorded = linked_git_dir(os.path.dirname(link))
+    return recorded is not None and _same(recorded, git_dir)
 
 
 def _same(first: str, second: str) -> bool:

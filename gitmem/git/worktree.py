@@ -76,10 +76,10 @@ class WorkTree:
         return FileContent(data, bool(status.st_mode & stat.S_IXUSR))
 
     def glance(self, path: str, most: int) -> bytes | None:
-        """Return a file, or None; of a large one only lines (or words) of its beginning and end.
+        """Return a file, or None; if it is large, only lines (or words) of its beginning and end.
 
         Raises:
-            as `load`, but never for its size.
+            as `load`, except for the size.
         """
         *folders, name = split(path)
         try:
@@ -106,7 +106,7 @@ class WorkTree:
             return False
 
     def trusts_modes(self) -> bool:
-        """Return whether the file system has executable bits, as `git init` found out."""
+        """Return whether the file system has executable bits, as `git init` determined."""
         settings, _ = unfiltered_settings(self._git.git_dir or "")
         return settings.get("core.fileMode") != "false"
 
@@ -152,24 +152,26 @@ class WorkTree:
         Return the paths that were left alone because the file has changed since it was read, even during the
         replacement.
         """
-        left = []
+        untouched = []
         replaced = []
         for item in sorted(staged, key=lambda item: item.temporary is not None):  # removals first
             *folders, name = split(item.path)
             if item.path in self._seen and self._seen[item.path] != _look(self._status(folders, name)):
-                left.append(item.path)
+                untouched.append(item.path)
                 self.discard([item])
             elif item.temporary is None:
                 self._remove(folders, name)
             else:
                 with self._enter_to_write(folders, make=True) as folder, self._open_temporary() as waiting:
-                    if was := self._seen.get(item.path):
+                    if status := self._seen.get(item.path):
                         ours = _look(waiting.status(item.temporary))
-                        replaced.append((item.path, _keep(folder, name, waiting), was, ours))
+                        replaced.append((item.path, _keep(folder, name, waiting), status, ours))
                     waiting.move(item.temporary, folder, name)
             self._seen.pop(item.path, None)
-        left += [path for path, copy, *looks in replaced if copy is not None and self._put_back(path, copy, *looks)]
-        return left
+        untouched += [
+            path for path, copy, *looks in replaced if copy is not None and self._put_back(path, copy, *looks)
+        ]
+        return untouched
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove the temporary files of staged content."""
