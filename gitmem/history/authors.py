@@ -1,6 +1,6 @@
-"""Whose a memory is: the author, machine, agent and manner of the first commit that brought it.
+"""Find whose a memory is: author, machine, agent and manner of the first commit that brought it.
 
-An index in the private folder maps the ids of memories, and the paths of documents without one, to such origins. It is
+An index in the private folder maps the ids of memories, or paths of documents without an id, to such origins. It is
 made from history and can be deleted at any time. An origin never changes: a later commit with the same id does not
 replace it, whatever its date.
 """
@@ -35,20 +35,20 @@ from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
 _FILE = os.path.join("known", "origins")
-_ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = " ".join(["origins", __version__, *Origin._fields])  # another release may find them otherwise
+_ASKED = os.path.join("known", "origins.asked")  # exists while a background process updates the index
+_VERSION = " ".join(["origins", __version__, *Origin._fields])  # another release may derive origins differently
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
-_MANY = 200  # ids that are looked for one by one
+_MANY = 200  # after so many single searches a table is made
 _SECONDS = 300.0  # for all of history, in the background
-_PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
-UNKNOWN = "? (unknown)"  # of what the index does not have: it was not looked up yet, or no commit brought it
-_OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys with all authors, not the first alone
+_PATIENCE = 0.8  # seconds, twice at most, that a hook or command waits while the files of others' commits are read
+UNKNOWN = "? (unknown)"  # the author of a memory that is not indexed yet, or in no commit
+_OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys that list all authors, not just the first
 _MOST_NAMED = 5  # authors of changes
 _MACHINES = f"%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
 
 
 class People:
-    """Answers whose memories are; brings its index up to the store's tip first, within `seconds`."""
+    """Looks up the authors of memories; first brings the index up to the store's tip, within `seconds`."""
 
     def __init__(self, store: Store, seconds: float = _PATIENCE) -> None:
         self._store, self._seconds = store, seconds
@@ -66,7 +66,7 @@ class People:
         return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
     def other(self, identifier: str) -> str:
-        """Return the author's name if that is not the user, "" if it is, `UNKNOWN` for what no commit brought."""
+        """Return the author's name, "" if that is the user, `UNKNOWN` if no commit brought the memory."""
         origin = self.origin(identifier)
         if origin is None:
             return "" if self.all_mine else UNKNOWN
@@ -74,12 +74,12 @@ class People:
 
     def _name(self, origin: Origin) -> str:
         author = author_name(origin.author, origin.email, origin.machine)
-        name = plain(author).strip()  # one that shows as nothing, or as the user's, is shown with the address
+        name = plain(author).strip()  # a blank name, or the user's, is shown with the address
         is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
         return author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
-        """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the user's."""
+        """Return the author of an entry, or else a file, as `other` does, and who else changed it; "" for the user."""
         if self.all_mine:
             return ""
         identifier = entry or identifier_of(path)
@@ -87,7 +87,7 @@ class People:
         if not identifier and (origin := self.origin(key_of(path))) and not self.is_own(origin):
             by = self._name(origin)
         if names := self._names(CHANGED + (identifier or key_of(path)), by):
-            # Of a line without an id, only who wrote into its document is known.
+            # For a line without an id, only the authors of its document are known.
             is_any_of_them = not entry and path == MEMORY
             return f"{by or 'you'} or {names}" if is_any_of_them else f"{by or 'you'}, changed by {names}"
         if not by and not entry and (names := self._names(MADE + key_of(path))):
@@ -95,7 +95,7 @@ class People:
         return by
 
     def _names(self, identifier: str, but: str = "") -> str:
-        """Return the other authors of an id's origins, of many the newest, "" if there are none."""
+        """Return the other authors among an id's origins, the newest if there are many, or ""."""
         names = dict.fromkeys(self._name(origin) for origin in self.makers(identifier) if not self.is_own(origin))
         names.pop(but, None)
         more = f"{len(names) - _MOST_NAMED} more, " if len(names) > _MOST_NAMED else ""
@@ -103,13 +103,13 @@ class People:
 
     @cached_property
     def all_mine(self) -> bool:
-        """Whether all that history brought is the user's own."""
+        """Whether the user is the author of everything in history."""
         if not all(map(self.is_own, self._index.origins)):
             return False
         return self._index.is_complete or self._has_no_others(f"{self._index.tip}.." * bool(self._index.tip))
 
     def _has_no_others(self, start: str) -> bool:
-        """Return whether the user, or gitmem, is the author of all commits of which the index lacks the memories."""
+        """Return whether the user, or gitmem, is the author of all commits that are not indexed yet."""
         options = (
             f"--format=%an%x09%ae%x09{_MACHINES}",
             "--end-of-options",
@@ -124,13 +124,13 @@ class People:
         return all(self._store.is_user(*author, address=self._index.user[0]) for author in authors)
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
-        """Return whether an author is the user, as git named it when the index was written, or gitmem itself."""
+        """Return whether an author is gitmem itself, or the user, by git's identity when the index was written."""
         named = (origin.author, origin.email, origin.machine)
         return self._store.is_user(*named, gitmem=gitmem, address=self._index.user[0])
 
 
 def _index(store: Store, seconds: float) -> _Index:
-    """Return the index, brought up to the tip; if that takes long, as it was, and a background process does it."""
+    """Return the index, brought up to the tip; if that takes long, the old one, and start a background process."""
     path = os.path.join(store.private, _FILE)
     old = _load(path, store.context.home)
     try:
@@ -161,7 +161,7 @@ def _index(store: Store, seconds: float) -> _Index:
 
 
 def _is_looked_up(store: Store) -> bool:
-    """Return whether a background process was started lately that brings the index up to the tip."""
+    """Return whether a background process that updates the index was started lately."""
     try:
         return abs(time.time() - os.stat(os.path.join(store.private, _ASKED)).st_mtime) < _SECONDS
     except OSError:
@@ -169,7 +169,7 @@ def _is_looked_up(store: Store) -> bool:
 
 
 def look_up_all(store: Store) -> None:
-    """Bring the index up to the store's tip, however long that takes, unless another process is at it."""
+    """Bring the index up to the store's tip, however long that takes, unless another process is doing so."""
     folder = os.path.join(store.private, os.path.dirname(_FILE))
     with contextlib.suppress(BusyError, OSError):
         os.makedirs(folder, 0o700, exist_ok=True)
@@ -195,16 +195,16 @@ def _load(path: str, home: str) -> _Index:
 
 
 class _Index:
-    """The file of origins; `is_complete` if it has all that the store's tip has.
+    """The file of origins; `is_complete` if it covers the store's tip.
 
     Its lines: its version, the tip, the user's address, home and name, each origin, `@`, each id with the number of
-    its origin. The user is in it so that hooks need not ask git; under another `home` it may be another user. A
-    search for one id takes a millisecond in a large index, so for many a table is made; that of the index `before`, to
-    which ids were added, is taken over.
+    its origin. The user is included so that hooks need not ask git; under another `home` it may be another user. One
+    search takes a millisecond in a large index, so for many a table is made; if this index extends `before`, its table
+    is reused.
     """
 
     def __init__(self, data: bytes, home: str, before: _Index | None = None, *, is_complete: bool = False) -> None:
-        self._start = data.find(b"\n@\n") + 2  # an author may be called like a path
+        self._start = data.find(b"\n@\n") + 2  # search from the start: an author's name may look like a path
         self._data, self._asked, self.is_complete = data, 0, is_complete
         self.table: dict[str, tuple[int, ...]] = {}
         _, self.tip, user, *self.lines = data[: self._start - 2].decode("utf-8", "replace").split("\n")
@@ -242,7 +242,7 @@ class _Index:
 
 
 def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
-    """Return the file of an index, extended by what further commits brought."""
+    """Return the file of an index, extended by later commits."""
     from gitmem.history.contributions import brought  # late: a complete index needs none of it
 
     identity = store.identity().result()

@@ -1,4 +1,4 @@
-"""What the index of authors (`gitmem.history.authors`) says of a memory: its keys, and the origin each leads to."""
+"""The keys of the index of authors (`gitmem.history.authors`), and the origins that it maps them to."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gitmem.document.ids import ID_FORM, digest
 from gitmem.git.trust import GITMEM, Identity
 from gitmem.values import Value
 
-CHANGED = "\x02"  # before an id: who else changed its file or entry; no listed path begins so
-AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
-MADE = "\x04"  # before a path: the authors of the words it was composed of, each a line
-_CLAIM = "\x05"  # before the digest of a claim: a statement of a bug pattern about an exchange
-COUNTS = "\x06"  # before the path of a file of counts: each author a line
+CHANGED = "\x02"  # prefix of an id: the others who changed its file or entry; no listed path begins with it
+AGAIN = "\x03"  # prefix of an entry's id that a commit adds: a change if an earlier commit brought it
+MADE = "\x04"  # prefix of a path: the authors of the words it was composed of, one per line
+_CLAIM = "\x05"  # prefix of the digest of a claim: a statement of a bug pattern about an exchange
+COUNTS = "\x06"  # prefix of the path of a file of counts: one author per line
 FOREIGN = "\x07"  # the authors of all commits of others
 _DIGITS = 20  # of the digest of a claim
-_OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
+_OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # with files of many authors
 _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 LENGTH = 80  # characters of a name
 
 
 class How(StrEnum):
-    """How a memory came."""
+    """The way in which a memory was brought."""
 
     SESSION = "from a session"
     AGENT = "saved by the agent"
@@ -33,7 +33,7 @@ class How(StrEnum):
 
 
 class Origin(Value):
-    """The first commit with a memory: its author, and as its trailers say machine and agent ("": unknown)."""
+    """The first commit with a memory: its author, and from its trailers machine and agent ("": unknown)."""
 
     author: str
     email: str
@@ -42,7 +42,7 @@ class Origin(Value):
     how: How
 
     def __str__(self) -> str:
-        """Return whose it is, for a line of text."""
+        """Return a description for a line of text."""
         where = f"on {self.machine}" if self.machine else ""
         agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
         return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
@@ -54,7 +54,7 @@ def author_name(author: str, email: str, machine: str | None) -> str:
 
 
 def identifier_of(path: str) -> str:
-    """Return the id in a file's name, else the path of a document, "" for a file that has many authors."""
+    """Return the id in a file's name, else the document's path; "" for a file with many authors."""
     if match := _NAMED.search(path):
         return match[1]
     folder = path.partition("/")[0]
@@ -62,7 +62,7 @@ def identifier_of(path: str) -> str:
 
 
 def key_of(path: str) -> str:
-    """Return a path as the index has it, on one line."""
+    """Return a path in the form of the index, on one line."""
     path = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
     return path if path.isprintable() else ascii(path)
 

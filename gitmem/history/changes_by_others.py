@@ -1,7 +1,7 @@
-"""Rules, preferences and decisions of the user that another author changed: they wait for the user.
+"""Find rules, preferences and decisions of the user that another author changed, for the user to review.
 
-A record in the private folder has the changes that wait, and the commit up to which history was searched. A change
-waits until the user answers it, or a later commit of theirs has the fact as it is now.
+A record in the private folder has the waiting changes, and the commit up to which history was searched. A change
+waits until the user answers it, or a later commit of theirs contains the fact as it is now.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-_NAMED = ("scope", "pinned", "forbids", "until", "enforce")  # said with the old words where they were changed
-# The fields of a fact that its review brings back.
+_NAMED = ("scope", "pinned", "forbids", "until", "enforce")  # if changed, shown after the old words
+# The fields of a fact that a review restores.
 _SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "created", *_NAMED)
-_MAX_COMMITS = 200  # of a fact, since the last look, that are examined
-_MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
+_MAX_COMMITS = 200  # of a fact since the last search that are examined
+_MAX_SOURCES = 50  # commits that are searched for the edit that a repair commit applied
 _TEXT = 200  # characters of a line that a merge added
 _NAME = 80  # characters of an author's name
 REMOVED = "removed"
 
 
 def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange]:
-    """Return the changes that wait, by the fact's id; without `look` as far as they are known, unless git moved it."""
+    """Return the waiting changes by fact id; without `look` only recorded ones, unless git moved the branch."""
     if not store.config.review.changes:
         return {}
     seen, waiting = read_changes(store)
@@ -47,7 +47,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
         tip = store.repository.tip(store.repository.branch()) or ""
         if tip in {seen, ""} or not (look or tip != store.marked()):
             return waiting
-        if seen:  # the first look takes the store as it is
+        if seen:  # the first search accepts the store as it is
             waiting = _looked(store, seen, tip, waiting)
     except GitmemError:  # as in the middle of a merge
         return waiting
@@ -56,7 +56,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
 
 
 def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | None:
-    """Accept a change, or bring the fact back (a removed one retired), in one commit; return it."""
+    """Accept a change, or restore the fact (a removed one as retired), in one commit; return it."""
     from gitmem.store.transact import transact
 
     old = store.repository.blob(change.blob)
@@ -66,7 +66,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         before, now = parse_fact(old, change.path), parse_fact(data, change.path) if data else None
         if before is None or (now is None and data is not None):
             raise NotFoundError(f"{change.path} cannot be read as a fact.", "Edit the file.")
-        if now is None:  # without a change there is no commit, and the user's other machines would ask, too
+        if now is None:  # a commit is needed, or the user's other machines would ask, too
             content = render_fact(ended(before, transaction.now)) if accept else old
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
@@ -77,7 +77,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         about = ((Trailer.TOOK, took), (Trailer.FACT, change.id))
         message = op_message(Op.REVIEW, f"{verb} a change: {change.before}", *about)
         changes: dict[str, bytes | None] = {change.path: content}
-        for file in _files_of(store, store.tip or "", change.id):  # one file a fact is left
+        for file in _files_of(store, store.tip or "", change.id):  # keep one file per fact
             if file.path != change.path and content is not None:
                 own = parse_fact(transaction.read(file.path) or b"", file.path)
                 restored = render_fact(own._replace(updated=transaction.now)) if own else old
@@ -93,7 +93,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
 
 
 def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange]) -> dict[str, OthersChange]:
-    """Return the changes that wait at the tip, given those that waited at an earlier commit."""
+    """Return the changes that wait at the tip, given those `waiting` at the commit `seen`."""
     from gitmem.git.log import log
 
     repository, people = store.repository, People(store)
@@ -103,11 +103,11 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
         changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
-    left, names = dict(waiting), None
+    remaining, names = dict(waiting), None
     files = [(change, match) for change in changes if (match := PATH.fullmatch(change.path))]
     added = {match["id"] for change, match in files if change.old is None}
     for change, match in files:
-        if match["kind"] not in WEIGHED or (change.new is None and match["id"] in added):  # given another name
+        if match["kind"] not in WEIGHED or (change.new is None and match["id"] in added):  # renamed
             continue
         if change.old is None and match["id"] not in waiting:  # another file of a fact replaces the first
             names = repository.names(seen, FOLDER) if names is None else names
@@ -115,14 +115,14 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
                 continue
             change = change._replace(old=twins[0].oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
-        left.pop(match["id"], None)
+        remaining.pop(match["id"], None)
         if waits := _waits(store, people, change, commits, waiting.get(match["id"])):
-            left[match["id"]] = waits
-    return left
+            remaining[match["id"]] = waits
+    return remaining
 
 
 def _is_users_own(store: Store, commit: Commit) -> bool:
-    """Return whether nobody else has a part in a commit; a repair may follow the edit of another author."""
+    """Return whether a commit is the user's work alone; a repair may apply another author's edit."""
     return store.is_user(commit.author, commit.email, gitmem=False) and commit.value(Trailer.OP) != Op.REPAIR
 
 
@@ -135,7 +135,7 @@ def _files_of(store: Store, commit: str, identifier: str) -> list[TreeEntry]:
 def _waits(
     store: Store, people: People, change: PathChange, commits: Sequence[Commit], known: OthersChange | None
 ) -> OthersChange | None:
-    """Return the change of a fact that waits now, None if none does; `known` is the one that waited before."""
+    """Return the change of a fact that waits now, if any; `known` is the one that waited before."""
     blob = known.blob if known else change.old or ""
     versions = [f"{parent}:{change.path}" for commit in commits for parent in (commit.oid, *commit.parents[:1])]
     with store.repository.reading() as objects:
@@ -144,7 +144,7 @@ def _waits(
         return None
     mine = known is not None or not people.other(before.id)
     who: Commit | None = None
-    said = ""  # the commit in which the user changed it last
+    users_commit = ""  # the commit in which the user changed it last
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
         commit = _source(store, own, before.id, change.path) if own.value(Trailer.OP) == Op.REPAIR else own
         if store.is_user(commit.author, commit.email, gitmem=False):
@@ -152,15 +152,15 @@ def _waits(
             answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
             if answered or (_says(after) == _says(now) and changed):
                 return None
-            if changed and after and not said:
-                said, before, mine = own.oid, after, True
+            if changed and after and not users_commit:
+                users_commit, before, mine = own.oid, after, True
         elif _says(after) != _says(was) and (who is None or len(who.parents) > 1):
             who = who if _is_made_of_its_parents(store, commit, change.path) else commit
     if who is None or not mine:
         return known
-    if said:
+    if users_commit:
         with store.repository.reading() as objects:
-            blob = next((info.oid for info in objects.infos([f"{said}:{change.path}"]) if info), blob)
+            blob = next((info.oid for info in objects.infos([f"{users_commit}:{change.path}"]) if info), blob)
     act = REMOVED if now is None else "changed" if now.binds else now.status.value
     return OthersChange(
         before.id,
@@ -175,7 +175,7 @@ def _waits(
 
 
 def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
-    """Return whether a commit is a merge whose file is just what gitmem makes of its parents' files."""
+    """Return whether a commit is a merge whose version of the file equals gitmem's merge of its parents' versions."""
     from gitmem.merge.documents import merge
     from gitmem.store.merge_commits import merge_bases
 
@@ -183,18 +183,18 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
     if len(bases) != 1:
         return False
     with store.repository.reading() as objects:
-        made, *versions = objects.contents([f"{oid}:{path}" for oid in (commit.oid, *bases, *commit.parents)])
-    return merge(path, versions[0], versions[1], versions[2]).data == made
+        merged, *versions = objects.contents([f"{oid}:{path}" for oid in (commit.oid, *bases, *commit.parents)])
+    return merge(path, versions[0], versions[1], versions[2]).data == merged
 
 
 def _source(store: Store, repair: Commit, identifier: str, path: str) -> Commit:
-    """Return the commit whose edit of a fact's line or file a repair followed, the repair itself if there is none."""
+    """Return the commit with the edit of a fact's line or file that a repair applied, else the repair itself."""
     from gitmem.git.log import log
 
     if not repair.parents:
         return repair
     now, before = (_line(store, commit, identifier) for commit in (repair.oid, repair.parents[0]))
-    followed = [path] if now != before else [MEMORY]  # the line follows the file, or the file the line
+    followed = [path] if now != before else [MEMORY]  # updated the line from the file, or the file from the line
     for commit in log(store.repository.git, f"{repair.oid}^", paths=followed, limit=_MAX_SOURCES):
         lines = {_line(store, oid, identifier) for oid in (commit.oid, *commit.parents[:1])}
         if followed == [path] or len(lines) > 1:
@@ -203,7 +203,7 @@ def _source(store: Store, repair: Commit, identifier: str, path: str) -> Commit:
 
 
 def _line(store: Store, commit: str, identifier: str) -> object:
-    """Return what `memory.md` of a commit says of a fact, None if nothing."""
+    """Return a fact's line in `memory.md` of a commit, None if it has none."""
     from gitmem.model.line_edits import fact_entries
 
     with store.repository.reading() as objects:
@@ -216,17 +216,17 @@ def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
 
 
 def _words(before: Fact, now: Fact | None) -> str:
-    """Return what a fact said: its first line, the other fields that were changed, and lines that a merge added."""
+    """Return a fact's old words: its first line, old values of other changed fields, and lines that a merge added."""
     changed = [name for name in _NAMED if now and getattr(before, name) != getattr(now, name)]
     fields = ((name, getattr(before, name)) for name in changed)
-    said = [f"{name}: {(', '.join(value) if isinstance(value, tuple) else value) or 'none'}" for name, value in fields]
+    parts = [f"{name}: {(', '.join(value) if isinstance(value, tuple) else value) or 'none'}" for name, value in fields]
     if now and (own := {before.description, *before.text.splitlines()}) < {now.description, *now.text.splitlines()}:
-        said += [f"now also: {one_line(line, _TEXT)}" for line in now.text.splitlines() if line and line not in own]
-    return f"{before.description} ({'; '.join(said)})" if said else before.description
+        parts += [f"now also: {one_line(line, _TEXT)}" for line in now.text.splitlines() if line and line not in own]
+    return f"{before.description} ({'; '.join(parts)})" if parts else before.description
 
 
 def _says(fact: Fact | None) -> object:
-    """Return all of a fact that is shown or acts: a change of any of it waits for the user."""
+    """Return the parts of a fact that are shown or enforced: a change of any of them waits for the user."""
     if fact is None:
         return None
     shown = (fact.text, fact.description, fact.kind, fact.binds, fact.superseded_by, fact.scope, fact.pinned)

@@ -1,7 +1,7 @@
-"""Which memories each commit brought, and whose it is, for the index of `gitmem.history.authors`.
+"""Find which memories each commit brought, and its author, for the index of `gitmem.history.authors`.
 
-The trailers of gitmem's own commits name their memories. Of other authors' commits, and of those made with git, the
-files are read. Tested through `tests/history/test_authors.py`.
+The trailers of gitmem's own commits name their memories. For other authors' commits, and those made with plain git,
+the files are read. Tested through `tests/history/test_authors.py`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _TEACHES_NOTHING = {
     *(Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, Op.ROTATE, Op.SUMMARIZE, Op.CONSOLIDATE)
 }
 _ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
-_HEAD = "\n- ["  # begins an entry, and stands in none
+_HEAD = "\n- ["  # begins an entry, and no entry contains it
 _OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
-# A heading of a log, and a field of its header, that say nothing but what gitmem counts.
+# Headings and header fields of a log that gitmem generates.
 _IS_MADE = re.compile(
     r"---|#{1,2} (?:[0-9W-]{4,10}|Memory|Core Decisions|Current State|Recent Context|Known Issues|Timeline|Links"
     r"|Exchanges|Note|Decision|Learning|Error Fix|Issue|Pattern|Preference|Rule|Exchange|State|Summary|Open)"
@@ -53,15 +53,15 @@ _IS_MADE = re.compile(
 )
 _MENTIONED = re.compile(rf"\^({ID_FORM})")
 _ID = re.compile(ID_FORM)
-_A_SECOND = 10_000_000  # bytes of entries that are surely read in one
+_A_SECOND = 10_000_000  # bytes of entries that are surely read in a second
 _LATE = "The authors of entries in others' commits could not be looked up in time."
-BEFORE = "an earlier author"  # in a shallow clone, which does not know them
+BEFORE = "an earlier author"  # the name in a shallow clone, which lacks the real one
 
 
 class _Commit(Value):
-    """A commit: the ids that its trailers name, its origin, its operation, and the archive that it is about.
+    """A commit: the ids in its trailers, its origin, its operation, and the archive it concerns.
 
-    `is_by_git` if gitmem wrote no operation into it; `is_users_own` without gitmem's own, which are not foreign.
+    `is_by_git`: it has no operation of gitmem. `is_users_own` is False for gitmem's own commits, which are not foreign.
     """
 
     oid: str
@@ -81,7 +81,7 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
     for logged in reversed(store.repository.since(old, new, seconds)):
         oid, name, email, trailers = logged.oid, logged.author, logged.email, logged.trailers
         ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
-        if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
+        if oid in cut:  # the oldest commit of a shallow clone has all files, but did not add them
             name, email, trailers = BEFORE, "", ()
         last = dict(trailers)
         origin = _origin(name, email, dict(reversed(trailers)))
@@ -102,18 +102,18 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
 def brought(
     store: Store, old: str, new: str, seconds: float, *, has_others: bool
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
-    """Yield the ids of memories that commits of `new` but not `old` brought, oldest first, each with its origin.
+    """Yield key, origin and sources of the memories brought by commits of `new` but not `old`, oldest first.
 
-    Also yield the files that the user's own commits composed, each with the ids and paths it was made of, if there
-    are commits of others: `has_others` says whether earlier ones are.
+    If others have commits (`has_others`: also before `old`), also yield the files that the user's own commits
+    composed, each with the ids and paths of its sources.
     """
     end = time.monotonic() + seconds
     commits = _commits(store, old, new, seconds)
     foreign = {commit.oid for commit in commits if commit.is_foreign}
-    # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
+    # A commit of plain git has no trailers, and another author's trailers may be incomplete on purpose.
     read = foreign | {commit.oid for commit in commits if commit.is_by_git and not commit.ids}
     unnamed: set[str] = set()
-    if has_others or foreign:  # what is not known to be the user's is not theirs then
+    if has_others or foreign:  # then only what is known to be the user's counts as theirs
         read.update(commit.oid for commit in commits)
         unnamed = {commit.oid for commit in commits if commit.is_by_git or not (commit.ids or commit.op in _COMPOSES)}
     teaching = {commit.oid for commit in commits if commit.op not in _TEACHES_NOTHING or not commit.is_users_own}
@@ -125,11 +125,11 @@ def brought(
         if commit.is_foreign:
             yield FOREIGN, commit.origin, ()
         files = changed.get(commit.oid, ())
-        named = [key for key in commit.ids if CHANGED + key not in files]  # a commit did not bring what it changed
+        named = [key for key in commit.ids if CHANGED + key not in files]  # what a commit changed it did not bring
         for identifier in dict.fromkeys((*files, *named, *claimed.get(commit.oid, ()))):
             yield identifier, commit.origin, ()
-        made, sources = composed.get(commit.oid, ((), ()))
-        for path in made:
+        composed_paths, sources = composed.get(commit.oid, ((), ()))
+        for path in composed_paths:
             yield MADE + path, commit.origin, sources
 
 
@@ -141,7 +141,7 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
         how = How.IMPORT
     elif op in {"", Op.EDIT}:
         how = How.EDIT
-    elif op == Op.SAVE or (op == Op.FACT and Trailer.TYPE in trailers):  # a fact of a saved entry came as that did
+    elif op == Op.SAVE or (op == Op.FACT and Trailer.TYPE in trailers):  # a saved entry's fact has its origin
         how = How.AGENT if trailers.get(Trailer.SESSION) else How.COMMAND
     else:
         how = How.SESSION
@@ -153,10 +153,10 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
 def _changed(
     store: Store, commits: Collection[str], foreign: Collection[str], of_entries: Collection[str], end: float
 ) -> dict[str, list[str]]:
-    """Return by commit the files it added, and of others' commits the files and entries they changed.
+    """Return by commit the files it added, and for foreign commits also the files and entries they changed.
 
-    The entries that a commit added are read where it is one `of_entries`.
-    An entry that only moved to another file is not changed. A merge changes what differs from all its parents.
+    Added entries are read for commits in `of_entries`. An entry that only moved to another file is not changed. A merge
+    changes what differs from all its parents.
     """
     by_commit: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
@@ -185,12 +185,12 @@ def _changed(
             changed += [AGAIN + named for named in by_commit[oid]]
             changed += [(CHANGED if is_known else AGAIN) + key for key, is_known in new.items()]
             by_commit[oid] = changed + [key for key, is_known in new.items() if not is_known] + by_commit[oid]
-            gone = _other_lines(was - is_now)
+            removed = _other_lines(was - is_now)
             for file in logs:
                 key, is_new = key_of(file.path), file.letter == "A" and file.path != MEMORY
-                if not identifier_of(file.path) and (lines := _other_lines(parts([file.after]) - was) - gone):
+                if not identifier_of(file.path) and (lines := _other_lines(parts([file.after]) - was) - removed):
                     by_commit[oid].append(key if is_new else CHANGED + key)
-                    # A line is a fact's also where it is no entry (`gitmem.facts.lines`).
+                    # A line that is no entry may belong to a fact as well (`gitmem.model.lines`).
                     by_commit[oid] += [AGAIN + key for line in lines for key in _MENTIONED.findall(line)]
     return by_commit
 
@@ -201,19 +201,19 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
     with store.repository.reading() as objects:
         for oid, files in _files(store, commits, "first-parent", end).items():
             archive = commits[oid]
-            gone = {file.path: file.before[0] for file in files if file.letter == "D"}
-            left = (file.path for file in files if file.letter != "D")
-            made = [key_of(path) for path in left if path.startswith(_ARE_MADE)]
-            read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
+            deleted = {file.path: file.before[0] for file in files if file.letter == "D"}
+            remaining = (file.path for file in files if file.letter != "D")
+            made = [key_of(path) for path in remaining if path.startswith(_ARE_MADE)]
+            read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*deleted.values()]
             texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
             ids = [entry.entry.id for text in texts for entry in find_entries(text)]
-            paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
+            paths = [MEMORY] if archive in made else [archive] if archive else [*deleted]
             by_commit[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", CHANGED, MADE))]
     return by_commit
 
 
 def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
-    """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
+    """Return by commit the claims it added to bug patterns, and the files of counts it changed."""
     by_commit: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
 
@@ -238,14 +238,14 @@ def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
 
 
 def _other_lines(parts: Iterable[str]) -> set[str]:
-    """Return the lines of parts of a log without entries that have an id, and without what gitmem makes itself."""
+    """Return the lines of a log outside of entries with an id, except those that gitmem generates."""
     texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
     rests = (text[entries[-1].end :] if (entries := find_entries(text)) else text for text in texts)
     return {line for rest in rests for line in rest.split("\n") if line.strip() and not _IS_MADE.fullmatch(line)}
 
 
 class _File(Value):
-    """A path that a commit changed: its blobs in parents and commit, and the change's letter, M in a merge."""
+    """A path that a commit changed: its blobs in the parents and the commit, and git's status letter (M in a merge)."""
 
     path: str
     before: Sequence[str]

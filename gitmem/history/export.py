@@ -1,6 +1,6 @@
-"""The memory as records, a JSON object a line, to fill another engine (docs/teams.md, "Export").
+"""Export the memory as JSON lines, to fill another engine (docs/teams.md, "Export").
 
-A record is one memory, at its fullest view. The same commit gives the same bytes, and applying a stream twice changes
+A record is one memory, from its fullest view. The same commit gives the same bytes, and applying a stream twice changes
 nothing.
 """
 
@@ -35,8 +35,8 @@ ALL = "*"  # the id of a tombstone for every record
 def export(store: Store, since: str = "") -> Iterator[str]:
     """Yield the records of the tip as lines of JSON; with `since`, those that changed after that commit.
 
-    A memory that is gone since is `{"id": ID, "deleted": true}`. After a purge, which gives commits new ids, `since` is
-    unknown: then the stream begins with the id `*`, which deletes everything, and has all records. Raises NotFoundError
+    A memory removed since is `{"id": ID, "deleted": true}`. After a purge, which gives commits new ids, `since` is
+    unknown: then the stream first deletes the id `*`, that is everything, and has all records. Raises NotFoundError
     if `since` is no full id of a commit.
     """
     git, tip = store.repository.git, store.tip
@@ -74,7 +74,7 @@ def _line(record: Record) -> str:
 
 
 def _records(objects: Objects, tree: Mapping[str, tuple[str, str]]) -> Iterator[Record]:
-    """Yield the records of files, those with the fullest views first; a memory may come again."""
+    """Yield the records of files, the fullest views first; a memory may occur again."""
     files: dict[str, list[str]] = {}
     for path, (mode, _) in tree.items():
         if path.endswith(".md") and mode.startswith("100"):

@@ -53,14 +53,14 @@ def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
 
 
 def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
-    """Write the record; a store may be read-only."""
+    """Write the record, unless the store is read-only."""
     fields = {"v": 1, "seen": tip, "waiting": [change._asdict() for change in waiting.values()]}
     with contextlib.suppress(OSError):
         write_json(os.path.join(store.private, _CHANGED), fields)
 
 
 _LONGEST = 80  # characters of a phase
-# The facts, places and marks of the last calls of `place_marks`: a page needs those of all facts and of a start's.
+# Cached facts, places and marks of the last calls of `place_marks`: a page needs those of all facts and of a start.
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
@@ -70,12 +70,12 @@ def known_marks(store: Store) -> Marks:
 
 
 def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
-    """Return marks that suffice for any text and for the facts `shown`, as `known_marks` would; see `facts_for`."""
+    """Return the marks of `known_marks` that any text and the facts `shown` need; see `facts_for`."""
     return with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
 def with_changes(store: Store, marks: Marks) -> Marks:
-    """Return marks that also say what others changed of the user's facts, and who wrote what stands beside one."""
+    """Add to marks what others changed in the user's facts, and the authors of contradicting facts and successors."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
     people = People(store)
     beside = {key for status in marks.statuses.values() for key in (*status.disputes, status.successor) if key}
@@ -94,14 +94,14 @@ def marked(store: Store, text: str, name: str = "") -> str:
 
 
 def sources_of(store: Store, path: str) -> Sequence[Entry]:
-    """Return the entries that an archive's summary, with or without a line behind its path, was made of."""
+    """Return the entries from which an archive's summary was made; `path` may end with a line number."""
     archive = summarized(path.partition(":")[0])
     data = store.read(archive) if archive else None
     return [entry.entry for entry in find_entries(data.decode("utf-8", "replace"))] if data else ()
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
-    """Return the marks of these facts, with where those in force hold in the project's history."""
+    """Return the marks of these facts, with the place in the project's history where those in force apply."""
     places = _places(store, facts)
     for known, there, marks in _last:
         if known == facts and there == places:  # quick, as `fact_of` returns the same objects
@@ -133,6 +133,6 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
             places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
         if fact.until:
             end = "over since" if fact.is_over(day_of(store.context.clock())) else "until"
-            said = f"{end} {one_line(fact.until, _LONGEST)}, as said on {day_of(fact.when)}"
-            places[fact.id] = places.get(fact.id, FactPlace(Ground.PASSING))._replace(until=said)
+            condition = f"{end} {one_line(fact.until, _LONGEST)}, as said on {day_of(fact.when)}"
+            places[fact.id] = places.get(fact.id, FactPlace(Ground.PASSING))._replace(until=condition)
     return places

@@ -1,4 +1,4 @@
-"""Find commits: who wrote a line or entry, what a user means to undo, what was undone."""
+"""Find commits: those that wrote a line or an entry, those to undo, and those already undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gitmem.values import Value
 
 
 class Version(Value):
-    """A commit that changed the lines, with their text before and after it; () if there were none."""
+    """A commit that changed the lines, with their text before and after it; () if there was none."""
 
     origin: CommitRecord
     before: tuple[str, ...]
@@ -143,7 +143,7 @@ def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
 
 
 def files_naming(store: Store, ids: Collection[str], mark: str = "^") -> list[str]:
-    """Return the files of the work tree that name one of these entries, with the mark before it, `memory.md` first."""
+    """Return the files of the work tree that contain one of these ids after `mark`, `memory.md` first."""
     if not ids:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
@@ -173,7 +173,7 @@ def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
         yield number, entry
 
 
-SHORT = 10  # characters of an object id that people are shown
+SHORT = 10  # characters of an object id in messages
 _FIRST = "'gitmem clear all' empties the memory."
 _RECENT = 64  # commits to search first for one to undo
 _HEX = re.compile(r"[0-9a-f]+")
@@ -186,7 +186,7 @@ _BY_BOTH = {Op.FACT, Op.CONCEPT}
 
 
 def chosen_commits(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
-    """Return the commits to undo, newest first; called once, so that all attempts undo the same ones."""
+    """Return the commits to undo, newest first; called before the transaction, so that all attempts undo the same."""
     repository = store.repository
     tip = repository.resolve(repository.branch())
     if session is not None:
@@ -234,7 +234,7 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
 
 
 def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
-    """Return the error that says how to get back from a merge, as of a wrong remote."""
+    """Return the error that explains how to undo a merge by hand, for example one with a wrong remote."""
     here = was_at(store.repository.git)
     ours, theirs = sorted(merge.parents[:2], key=lambda parent: parent not in here)
     back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # keeps later commits
@@ -255,7 +255,7 @@ def _is_date(store: Store, text: str) -> bool:
 
 
 def _last(store: Store, tip: str) -> CommitRecord:
-    """Return the newest commit by which the user here did something that was not undone."""
+    """Return the user's newest commit on this machine that was not undone."""
     git = store.repository.git
     undone = undone_commits(git, tip)
     for limit in (_RECENT, None):
@@ -270,13 +270,13 @@ def _last(store: Store, tip: str) -> CommitRecord:
 
 
 def _is_users_own(commit: Commit) -> bool:
-    """Return whether a user made a commit, and not gitmem behind a session."""
+    """Return whether a user made a commit, rather than gitmem in the background of a session."""
     op = commit.value(Trailer.OP)
     return op in _BY_USER or (op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL))
 
 
 def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
-    """Return the commits, without merges, whose trailer has this value, or the one value with this prefix."""
+    """Return the commits, without merges, whose trailer has this value, or the only value with this prefix."""
     wanted = one_line(value, VALUE_LENGTH)
     commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
     names = ((name, name) for commit in commits for name in commit.values(key))
@@ -285,7 +285,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
 
 
 def undone_commits(git: Git, revision: str) -> dict[str, str]:
-    """Return the commits of a revision or range that are undone, each with the commit that undid it last."""
+    """Return the undone commits of a revision or range, each with the commit that undid it last."""
     fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
     greps = (f"--grep={Trailer.UNDOES}: ", "--grep=This reverts commit ", f"--format={'%x00'.join(fields)}")
     output = git.run("log", "-z", "--topo-order", "--fixed-strings", *greps, "--end-of-options", revision, "--")

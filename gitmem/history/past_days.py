@@ -28,7 +28,7 @@ NAME = r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9a-f]{40,64})\.md"
 
 
 class KeptDay(Value):
-    """A day's log as it last was: the day, and the commit that has it."""
+    """The last version of a day's log: the day, and a commit that contains it."""
 
     day: str
     commit: str
@@ -44,28 +44,28 @@ class KeptDay(Value):
         return f"daily/{self.day[:4]}/{self.day[5:7]}/{self.day}.md"
 
 
-def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
-    """Return the kept days whose week or month is in `there`, or all: not those cleared with their week."""
+def kept_days(private: str, documents: Collection[str] | None) -> list[KeptDay]:
+    """Return the kept days whose week or month is in `documents` (None: all), so none that a user cleared."""
     try:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))
     except OSError:
         return []
     days = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
-    return [day for day in days if there is None or has_archive(day.day, there)]
+    return [day for day in days if documents is None or has_archive(day.day, documents)]
 
 
-def has_archive(day: str, there: Collection[str]) -> bool:
-    """Return whether the document of a day's week or month is there."""
+def has_archive(day: str, documents: Collection[str]) -> bool:
+    """Return whether `documents` has the file of a day's week or month."""
     from gitmem.model.rotation import holders_of
 
     try:
-        return any(path in there for path in holders_of(date.fromisoformat(day)))
+        return any(path in documents for path in holders_of(date.fromisoformat(day)))
     except ValueError:
         return False
 
 
 def drop_days(private: str) -> None:
-    """Delete the copies, as after an undo: they may hold undone text. The background makes them again."""
+    """Delete the copies, which may contain text that was just undone; the background makes them again."""
     import shutil
 
     shutil.rmtree(os.path.join(private, FOLDER), ignore_errors=True)
@@ -79,12 +79,12 @@ def week_name(day: str) -> str:
 
 
 MOST_BYTES = 32 << 20
-_DONE = "done"  # file: the commit up to which history was read, and the number of files
+_DONE = "done"  # file with the commit up to which history was read, and the number of files
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
 
 
 def keep_days(store: Store) -> None:
-    """Bring the copies up to date with history; quick if no day was consolidated, undone or cleared since."""
+    """Bring the copies up to date with history; fast if no day was consolidated, undone or cleared since."""
     tip, folder = store.tip, os.path.join(store.private, FOLDER)
     if tip is None:
         return
@@ -115,36 +115,36 @@ def _changed_since(store: Store, done: str, tip: str) -> bool:
 
 
 def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
-    """Return the days that weeks and months sum up, each once and with its blob, the newest weeks first."""
+    """Return the days summed up in weeks and months, each once with its blob, the newest weeks first."""
     from gitmem.git.rewrite import commit_changes
     from gitmem.history.origin import commits_with
 
     repository = store.repository
-    there = {file.path for file in repository.files(tip, "weekly", "monthly")}
-    steps = commits_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=False) if there else []
+    documents = {file.path for file in repository.files(tip, "weekly", "monthly")}
+    steps = commits_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=False) if documents else []
     cleared = _cleared(store) if steps else {}
     blobs: dict[tuple[str, str], KeptDay] = {}
     changes = commit_changes(repository.git, [(step.oid, step.parents[0]) for step in steps])
     for step in steps:
         for change in changes.get(step.oid, ()):
             match = None if change.new else _DAY.fullmatch(os.fsdecode(change.path))
-            if match and has_archive(match[1], there - cleared.get(step.oid, frozenset())):
+            if match and has_archive(match[1], documents - cleared.get(step.oid, frozenset())):
                 blobs.setdefault((match[1], change.old), KeptDay(match[1], step.parents[0]))
     return _newest(store, {day: blob for (_, blob), day in blobs.items()})
 
 
 def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
-    """Return the weeks and months that a clearing removed, by each consolidation before it."""
+    """Return the weeks and months that were cleared later, by consolidation commit."""
     from gitmem.git.log import log
     from gitmem.history.origin import commits_with
 
-    gone: dict[str, frozenset[str]] = {}
+    cleared: dict[str, frozenset[str]] = {}
     repository = store.repository
     for commit in commits_with(repository, {Trailer.OP.value: Op.CLEAR.value}, undone=False):
         paths = {change.path for change in repository.changes(commit.parents[0], commit.oid) if change.new is None}
         for before in log(repository.git, commit.oid, trailers={Trailer.OP.value: Op.CONSOLIDATE.value}):
-            gone[before.oid] = gone.get(before.oid, frozenset()) | paths
-    return gone
+            cleared[before.oid] = cleared.get(before.oid, frozenset()) | paths
+    return cleared
 
 
 def _newest(store: Store, days: Mapping[KeptDay, str]) -> dict[KeptDay, str]:
@@ -208,7 +208,7 @@ class RemovedLine(Value):
 
 
 def matching_paths(store: Store, commit: str, texts: Sequence[str]) -> set[str]:
-    """Return the paths of the files of a commit that hold one of the texts, without regard to case."""
+    """Return the paths of a commit's files that contain one of the texts, ignoring case."""
     output = _grep(store, [commit], texts, "--files-with-matches", below=".")
     prefix = f"{commit}:".encode()
     return {part.removeprefix(prefix).decode("utf-8", "surrogateescape") for part in output.split(b"\0")[:-1]}
@@ -217,7 +217,7 @@ def matching_paths(store: Store, commit: str, texts: Sequence[str]) -> set[str]:
 def matching_lines(
     store: Store, commits: Sequence[str], texts: Sequence[str], *, below: str, most: int
 ) -> list[FoundLine]:
-    """Return the lines below a folder of these commits that hold one of the texts, at most so many of a file."""
+    """Return the lines below a folder of these commits that contain one of the texts, at most `most` per file."""
     output = _grep(store, commits, texts, "--line-number", "--max-count", str(most), below=below)
     lines = []
     for line in output.split(b"\n")[:-1]:
@@ -239,7 +239,7 @@ def _grep(store: Store, commits: Sequence[str], texts: Sequence[str], *options: 
 
 
 def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:
-    """Yield the lines removed by the commits that remove one of the texts, without regard to case, the newest first."""
+    """Yield all lines removed by commits that remove one of the texts, ignoring case, the newest first."""
     tip = store.repository.resolve("HEAD")
     pattern = "|".join(re.sub(_SPECIAL, r"\\\g<0>", text) for text in texts)
     output = store.repository.git.unfiltered.run(

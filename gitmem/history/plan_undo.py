@@ -41,7 +41,7 @@ def ids_in(texts: Iterable[bytes | None]) -> set[str]:
 
 
 def introduced(changes: Collection[FileChange]) -> set[str]:
-    """Return the ids of the entries that a commit brought; of a fact said again, only its line on that day."""
+    """Return the ids of the entries that a commit added; for a repeated fact only its line of that day."""
     made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
     new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
     return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}
@@ -57,17 +57,17 @@ def rotated(changes: Collection[FileChange]) -> str | None:
 
 
 def is_derived(path: str) -> bool:
-    """Return whether gitmem makes a file out of sessions and makes it anew, so that it is nobody's word."""
+    """Return whether gitmem derives a file from sessions and rewrites it, so that no user wrote it."""
     return path.startswith(_DERIVED)
 
 
 def plan_undo(
     changes: Sequence[FileChange], current: Mapping[str, bytes | None], staying: list[str] | None = None
 ) -> dict[str, bytes | None]:
-    """Return the files in `current` as they are after a commit is undone.
+    """Return the files in `current` after undoing a commit.
 
     `current` holds `memory.md`, every file of `changes`, and every other file to which the commit's entries have moved,
-    as by a rotation. To undo a rotation, it holds the archive as it last was, and its summary. A file whose lines have
+    as by a rotation. To undo a rotation, it holds the archive's last version, and its summary. A file whose lines have
     changed since the commit is added to `staying`, and keeps them; without a list UndoConflictError is raised.
     """
     new = introduced(changes)
@@ -85,7 +85,7 @@ def plan_undo(
                 raise
             staying.append(path)
             continue
-        if content is not None and change.after is None:  # a removed file comes back, without entries removed since
+        if content is not None and change.after is None:  # restore a removed file, without entries removed since
             content = without_entries(content, lost)
         result[path] = content
     new -= {match["id"] for path in staying or () if (match := PATH.fullmatch(path))}
@@ -104,7 +104,7 @@ def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes
     derived = path.startswith(f"{SUMMARIES}/") or _field_differs(base, changed, onto)
     end = b"\r\n" if onto and b"\r\n" in onto else b"\n"  # a blank line at each end: an empty section may be the last
     versions = (None if data is None else data + end for data in (base, onto, changed))
-    merged = merge(path, *versions, with_facts=False)  # a fact's line that has two wordings is a conflict, too
+    merged = merge(path, *versions, with_facts=False)  # two wordings of a fact's line are a conflict, too
     took_a_side = merged.status is MergeStatus.TAKEN or (base is None and _has_prose(changed) and _has_prose(onto))
     if derived or took_a_side or merged.status is MergeStatus.REVIEW:
         raise UndoConflictError(path)
@@ -155,7 +155,7 @@ def _undone(change: FileChange, current: bytes | None) -> bytes | None:
     if _is_fact_gone(change, current):
         return None
     if before is None and after and current and _unlinked(after) == _unlinked(current):
-        return None  # gitmem added links to a file that the commit made
+        return None  # since then gitmem only added links to the commit's new file
     if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
         return learned[0]
     return carry_over(change.path, after, before, current)
@@ -170,7 +170,7 @@ def _unlinked(data: bytes) -> bytes:
 
 
 def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
-    """Return a bug pattern without what a commit taught; None if the commit did anything else to it."""
+    """Return a bug pattern without what a commit taught it; None if the commit changed anything else in it."""
     was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
     if made is None or now is None or (was and {*was.seen} - {*made.seen}):
         return None
@@ -182,7 +182,7 @@ def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[byte
 
 
 def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
-    """Return whether a fact is to be removed, or was already.
+    """Return whether to remove a fact, or it was already removed.
 
     A fact that the commit made is removed if it still has its first text and status; sources may have been added.
     """

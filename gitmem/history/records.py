@@ -98,7 +98,7 @@ def _zoned(local: datetime, now: datetime) -> datetime:
 
 
 HEAD = "HEAD"
-# Not `@{1}`, `@{-1}` or `@{upstream}`, but `@{DATE}`: git reads a date that it does not understand as now.
+# Matches `@{DATE}`, but not `@{1}`, `@{-1}` or `@{upstream}`: git takes a date that it cannot parse for now.
 _LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE)
 
 
@@ -131,7 +131,7 @@ class Difference(Value):
 
 
 def date_span(store: Store, text: str) -> DateSpan | None:
-    """Return the time that a date names, None if a text is none. Raises NotFoundError for a day that does not exist."""
+    """Return the span of a date, None if the text is no date. Raises NotFoundError for a day that does not exist."""
     try:
         return parse_date(text, store.context.clock())
     except ValueError as error:
@@ -141,8 +141,7 @@ def date_span(store: Store, text: str) -> DateSpan | None:
 def resolve(store: Store, text: str) -> str:
     """Return the id of the commit that a revision or a date names; a day means its end.
 
-    For a date before the first save, imports count (by `replay`, `migrate`): then it is the commit with the last author
-    date by then.
+    For a date before the first save, imports count (`replay`, `migrate`): the commit with the last author date by then.
 
     A commit of the project's own code counts as not found. Raises NotFoundError if there is none; the message lists the
     accepted forms.
@@ -215,12 +214,12 @@ def records(
     return [record(commit) for commit in commits]
 
 
-# Operations of gitmem behind sessions and syncs; groups of exchanges that a user changed name no session.
+# Operations in the background of sessions and syncs; a user's changes of groups of exchanges name no session.
 _HOUSEKEEPING = {
     *(Op.EXCHANGES, Op.EPISODE, Op.PATTERN, Op.COUNT, Op.SUMMARIZE, Op.CONSOLIDATE, Op.REPAIR),
     *(Op.TRANSCRIPT, Op.SIGN),
 }
-_AT_ONCE = 8  # times as many commits as are shown are read at first
+_AT_ONCE = 8  # at first, so many times the commits to show are read
 
 
 def is_housekeeping(record: CommitRecord) -> bool:
@@ -229,9 +228,9 @@ def is_housekeeping(record: CommitRecord) -> bool:
 
 
 def own_history(read: Callable[[int | None], list[CommitRecord]], most: int | None) -> tuple[list[CommitRecord], int]:
-    """Return the newest `most` commits without housekeeping, and how many of that lie between them.
+    """Return the newest `most` commits without housekeeping, and the number of housekeeping commits between them.
 
-    `read` returns the newest commits, at most so many, None for all.
+    `read` returns the given number of newest commits, for None all.
     """
     count = most and most * _AT_ONCE
     while True:
@@ -275,7 +274,7 @@ def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | 
 
 
 def removed_versions(repository: Repository, path: str) -> list[bytes]:
-    """Return the versions that a file had each time before it was deleted, the newest first."""
+    """Return the last version of a file before each of its deletions, the newest first."""
     options = ("--format=%H", "--diff-filter=D", "--no-renames", HEAD)
     removals = repository.git.run("--literal-pathspecs", "log", *options, "--", path).decode().split()
     removals = removals or [_last_change(repository, path, HEAD)]  # a merge deleted it

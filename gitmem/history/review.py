@@ -1,4 +1,4 @@
-"""Documents with two versions (docs/format.md, "Merging") that wait for a user."""
+"""Documents with two versions that wait for the user's choice (docs/format.md, "Merging")."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class ToReview(Value):
 
 
 def documents_to_review(store: Store) -> list[ToReview]:
-    """Return the documents of the tip that hold two versions; contradicting facts are no such documents."""
+    """Return the documents of the tip that contain two versions; contradicting facts do not count."""
     return _without_facts(_to_review(store))
 
 
 def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[PathChange]) -> list[ToReview]:
-    """Return the documents to review after these changes of a commit, of which `before` were those to review."""
+    """Return the documents to review after these changes, given those `before` them."""
     changed = {change.path for change in changes}
-    left = [item for item in before if item.path not in changed]
-    return sorted(_without_facts([*left, *_in_changed(store, changes)]), key=lambda item: item.path)
+    remaining = [item for item in before if item.path not in changed]
+    return sorted(_without_facts([*remaining, *_in_changed(store, changes)]), key=lambda item: item.path)
 
 
 def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
@@ -62,8 +62,8 @@ def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
 
 
 def _content(store: Store, path: str, oid: str) -> bytes:
-    """Return the content of a blob, from the work tree where that has it, which needs no git."""
-    with contextlib.suppress(GitmemError):  # a link in its place, say
+    """Return the content of a blob, if possible from the work tree, without git."""
+    with contextlib.suppress(GitmemError):  # for example a link in its place
         data = store.read(path) or b""
         if blob_id(data, oid) == oid:
             return data
@@ -71,7 +71,7 @@ def _content(store: Store, path: str, oid: str) -> bytes:
 
 
 def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:
-    """Return these documents without contradictions of facts, which are no two versions of a document."""
+    """Leave out facts marked only for contradictions, which are not two versions of a document."""
     review = []
     for item in items:
         facts = _contradicted(item.places, item.path)
@@ -195,7 +195,7 @@ def _is_merge(commit: Commit) -> bool:
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether a merge's second parent is this machine's, by the branch's reflog, else the machines' names."""
+    """Return whether a merge's second parent is this machine's, by the branch's reflog or else the machine names."""
     was_here = was_at(store.repository.git)
     if (first in was_here) != (second in was_here):
         return second in was_here
@@ -230,7 +230,7 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
 
 
 def original(beside: str) -> str:
-    """Return the path of the file that another version stands beside."""
+    """Return the path of the file beside which another version was kept."""
     stem, _, rest = beside.rpartition(_BESIDE)
     return stem + os.path.splitext(rest)[1]
 
@@ -238,7 +238,7 @@ def original(beside: str) -> str:
 def _choose_file(
     store: Store, transaction: Transaction, beside: str, take: Take, sides: Sides | None
 ) -> dict[str, bytes | None]:
-    """Return the changes of files that resolve a second version in a file of its own."""
+    """Return the file changes that resolve a second version kept in its own file."""
     theirs = transaction.read(beside) or b""
     path = original(beside)
     if take is Take.EDIT:
@@ -248,6 +248,6 @@ def _choose_file(
         while transaction.read(second := f"{path.removesuffix(suffix)}-{number}{suffix}") is not None:
             number += 1
         return {second: theirs, beside: None}
-    mine = store.repository.read(sides.ours if take is Take.OURS else sides.theirs, path)
-    keeps_other = mine is not None and beside_path(path, mine) == beside
+    chosen = store.repository.read(sides.ours if take is Take.OURS else sides.theirs, path)
+    keeps_other = chosen is not None and beside_path(path, chosen) == beside
     return {beside: None, **({path: theirs} if keeps_other else {})}

@@ -1,4 +1,4 @@
-"""Sessions, as the commits with their ids tell them. Tested through `tests/cli/commands/test_history.py`."""
+"""Sessions, read from the commits that name them. Tested through `tests/cli/commands/test_history.py`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 _SHORTEST = 8  # characters of a session's id
-_NEWEST = frozenset({"last", "latest"})  # no id of an agent begins so
+_NEWEST = frozenset({"last", "latest"})  # no agent's session id begins with these
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
-_COUNTED = "sessions"  # file: the commit up to which sessions were counted, and their ids
+_COUNTED = "sessions"  # file with the commit up to which sessions were counted, and their ids
 
 
 class SessionSummary(Value):
-    """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
+    """A session: times of its first and last memory, number of requests, the first request, its commits and its file.
 
     `file` is the path of its exchanges, "" if the tree has none.
     """
@@ -46,7 +46,7 @@ class SessionSummary(Value):
 
 
 def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
-    """Return sessions that were not all undone, newest first; `every` are all commits, where one has them."""
+    """Return sessions that were not fully undone, newest first; `every` are all commits, if the caller has them."""
     every, by_session = records(store) if every is None else every, dict[str, list[CommitRecord]]()
     for commit in every:
         if commit.session:
@@ -63,7 +63,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
 
 
 def count_sessions(store: Store) -> int:
-    """Return how many sessions there are, as `sessions` lists them; only commits since the last count are read."""
+    """Return the number of sessions that `sessions` lists; read only commits since the last count."""
     path, git = os.path.join(store.private, KNOWN_FOLDER, _COUNTED), store.repository.git
     tip = store.tip or ""  # starts no git
     last, *names = read_text(path).split("\n")
@@ -82,7 +82,7 @@ def count_sessions(store: Store) -> int:
 
 
 def find_session(store: Store, prefix: str) -> SessionSummary:
-    """Return the session with this id, the only one whose id begins so, or the `last` one; else raise NotFoundError."""
+    """Return the session with this id or unambiguous prefix, or the `last` one; else raise NotFoundError."""
     every = {session.id: session for session in sessions(store)}
     if every and prefix in _NEWEST:
         return next(iter(every.values()))
@@ -94,9 +94,9 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
 
 
 def named_session(store: Store, prefix: str | None) -> str:
-    """Return the id that a beginning names alone, else the text itself, "" for None: of an undone session, or of none.
+    """Return the id with this unambiguous prefix, else the prefix itself (an undone or unknown session); "" for None.
 
-    Raises NotFoundError if several begin so.
+    Raises NotFoundError if several ids have this prefix.
     """
     if prefix in _NEWEST:
         return find_session(store, prefix).id
@@ -111,9 +111,9 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
     """Return a session by its commits, the oldest first."""
     quoting = [commit for commit in commits if commit.op in _SAID] or commits
     about = quoting[0].subject
-    # A turn that goes on is committed again, with the same first entry.
+    # A continued turn is committed again, with the same first entry.
     turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
-    # Of one that was imported from an older tool only the exchanges are known.
+    # A session imported from an older tool has exchanges only.
     turns = turns or {entry for commit in commits if commit.op == Op.EXCHANGES for entry in commit.entries}
     return SessionSummary(
         id=identifier,
@@ -131,7 +131,7 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
 
 
 def short_names(listed: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each session's id that names it alone: eight characters, more where others begin so."""
+    """Return the shortest unambiguous prefix of each session id, at least eight characters."""
     ordered = sorted({*listed})
     lengths = dict.fromkeys(ordered, _SHORTEST)
     for current, following in pairwise(ordered):
@@ -141,7 +141,7 @@ def short_names(listed: Sequence[str]) -> dict[str, str]:
 
 
 def session_files(store: Store) -> dict[str, str]:
-    """Return the files of sessions by the session's name there (`file_name`), which follows the time."""
+    """Return the files of sessions by the part of the file name after the time (`file_name`)."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
 
@@ -152,7 +152,7 @@ def file_of(files: Mapping[str, str], session: str) -> str:
 
 
 def cleared_file(store: Store, session: SessionSummary) -> str:
-    """Return the path that a session's file had until a user cleared it, "" if nobody did."""
+    """Return the former path of a session's file that a user cleared, else ""."""
     for record in records(store, session=session.id):
         if record.op == Op.EXCHANGES and record.parents:
             for change in store.repository.changes(record.parents[0], record.commit, "sessions"):

@@ -51,7 +51,7 @@ Changes = dict[str, bytes | None]
 
 
 def without_exchanges(path: str, data: bytes, gone: Collection[str]) -> Changes:
-    """Return the changes of a file by which it tells nothing of exchanges; what tells of no others is removed."""
+    """Return a file's changes that remove exchanges from it, and the file itself if no other exchange is left in it."""
     kind = _KINDS.get(path.partition("/")[0])
     return kind(path, data, gone) if kind else {}
 
@@ -66,7 +66,7 @@ def _episode(path: str, data: bytes, gone: Collection[str]) -> Changes:
     links = tuple(line for line in episode.links if line.rpartition(" ")[2] not in gone)
     titles = [title for line in links if (title := line.partition("[")[2].rpartition("](")[0])]
     task = titles[0].partition(" \u2192 ")[0] if titles else episode.task
-    again = Episode(  # nothing says which of its other parts were of the exchanges that are gone
+    shortened = Episode(  # no other part records which exchange it comes from
         **{name: getattr(episode, name) for name in ("id", "session", "host", "created", "ended", "scope")},
         type=classify(task),
         task=task,
@@ -76,7 +76,7 @@ def _episode(path: str, data: bytes, gone: Collection[str]) -> Changes:
         problem=task,
         solution=titles[-1].partition(" \u2192 ")[2] if titles else "",
     )
-    return {path: None, episode_path(again): render_episode(again)}
+    return {path: None, episode_path(shortened): render_episode(shortened)}
 
 
 def _concept(path: str, data: bytes, gone: Collection[str]) -> Changes:
@@ -86,8 +86,8 @@ def _concept(path: str, data: bytes, gone: Collection[str]) -> Changes:
         return {}
     if not left:
         return {path: None}
-    said = " ".join(line for key, line in lines_of(Document.parse(data).body) if key not in gone).casefold()
-    keywords = tuple(word for word in concept.keywords if word.casefold() in said) or concept.keywords
+    text = " ".join(line for key, line in lines_of(Document.parse(data).body) if key not in gone).casefold()
+    keywords = tuple(word for word in concept.keywords if word.casefold() in text) or concept.keywords
     return {path: render_changed(data, concept._replace(exchanges=left, keywords=keywords), (), without=gone)}
 
 
@@ -115,17 +115,17 @@ _KINDS: dict[str, Callable[[str, bytes, Collection[str]], Changes]] = {
 
 
 def without_links(data: bytes, gone: Collection[str]) -> bytes:
-    """Return a document without its links to these files, and without the section if it has no others."""
+    """Return a document without its links to these files, and without the section if it is then empty."""
     document = Document.parse(data)
-    body, there = document.body, find_section(document.body, LINKS)
-    if there is None:
+    body, section = document.body, find_section(document.body, LINKS)
+    if section is None:
         return data
-    lines = body[there.body : there.end].splitlines(keepends=True)
-    left = [line for line in lines if line.rpartition("../")[2].rstrip().removesuffix(")") not in gone]
-    before, after = body[: there.body] + "".join(left), body[there.end :]
-    if not "".join(left).strip():
-        before = body[: there.start].rstrip() + document.newline * (2 if after else 1)
-    return data if left == lines else document.with_body(before + after).render()
+    lines = body[section.body : section.end].splitlines(keepends=True)
+    remaining = [line for line in lines if line.rpartition("../")[2].rstrip().removesuffix(")") not in gone]
+    before, after = body[: section.body] + "".join(remaining), body[section.end :]
+    if not "".join(remaining).strip():
+        before = body[: section.start].rstrip() + document.newline * (2 if after else 1)
+    return data if remaining == lines else document.with_body(before + after).render()
 
 
 _LISTED = 5  # items in a message
@@ -150,8 +150,8 @@ class Undone(Value):
 def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
     """Undo one commit, or all commits of a session, by one new commit; idempotent.
 
-    `revision` is a git revision, an entry's id, `^` with an unambiguous prefix of one, or a session as `session` is:
-    its id or an unambiguous prefix. Without either, undo what a user did last that was not undone.
+    `revision` is a git revision, an entry's id, `^` with an unambiguous prefix of one, or a session's id or unambiguous
+    prefix, as `session` is. Without either, undo the user's last act that was not undone.
 
     Raises:
         NotFoundError: there is no such commit, entry or session, or the prefix is ambiguous.
@@ -248,7 +248,7 @@ class _UndoPlanner:
         return files | {path: data for path, data in derived.items() if path not in self._staying}
 
     def _derived(self, gone: Collection[str], files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-        """Return the changes that take what was made of exchanges alone out of the store, with all that names it."""
+        """Return the changes that remove what was derived only from undone exchanges, and all references to it."""
         changes: dict[str, bytes | None] = {}
         for path in files_naming(self._store, gone, mark=""):
             data = files[path] if path in files else self._transaction.read(path)
@@ -262,13 +262,13 @@ class _UndoPlanner:
         return changes
 
     def _holders(self, ids: Collection[str]) -> list[str]:
-        """Return the files of the work tree that hold one of these entries."""
+        """Return the files of the work tree that contain one of these entries."""
         paths = files_naming(self._store, ids)
         return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
 
     def _refuse_buried(self, todo: Sequence[CommitRecord]) -> None:
         """Refuse to undo a rotation that a later one builds on."""
-        taken = {item.commit for item in todo}
+        undone = {item.commit for item in todo}
         for item in todo:
             if not _moves_memory(self._changes[item.commit]):
                 continue
@@ -277,8 +277,8 @@ class _UndoPlanner:
                 commit
                 for commit in later
                 if commit.oid not in self._undone
-                and commit.oid not in taken
-                and self._store.repository.is_ancestor(item.commit, commit.oid)  # not another machine's at that time
+                and commit.oid not in undone
+                and self._store.repository.is_ancestor(item.commit, commit.oid)  # not one made in parallel
             ]
             if live:
                 raise GitmemError(
