@@ -83,32 +83,32 @@ def clone_store(
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     With `once` the address, as of a backup, is not kept as a remote. `shallow` leaves the history out, if the server
-    can. What was killed is finished; the caller says by `end_clone` that all is done, and shows the store's notices.
-    Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store already; or as `sync`.
+    can. Finish a killed clone. The caller records the end (`end_clone`) and shows the store's notices. Raises
+    NotFoundError if the remote has no memory, GitmemError if the project already has a store; or as `sync`.
     """
     check_url(url)
     made = make_store(start, context, place, url)
     store = made.store
     root, is_cut_off = make_root(store.repository.git), store.acceptance.is_cut_off(url)
     connection = _reader(store)._replace(asks=asks)
-    if store.tip not in {None, root}:  # also that of a branch whose work tree was gone
+    if store.tip not in {None, root}:  # also the memory of a branch without its work tree
         if not is_cut_off:
             raise _taken(store, url)
         return _finished(store, url, connection, options, once=once)
-    store.acceptance.begin_clone(url)  # again where an earlier try failed, and left the store
+    store.acceptance.begin_clone(url)  # also after an earlier try failed and left the store
     remote = Remote(ONCE, url, url, backup=True)
     try:
         if not once:
             remote = add_remote(store, DEFAULT, url, again=is_cut_off)._replace(new=True)
         fetched = _checked(store, remote, connection._replace(shallow=shallow), options)
     except BaseException:
-        if remote.name == DEFAULT:  # so that another address can be taken
+        if remote.name == DEFAULT:  # so that the user can try another address
             remove_remote(store, remote.name)
         store.acceptance.end_clone()
         if made.new and os.listdir(store.root) == [".git"]:
             _remove_empty(store, root)
         raise
-    branch = store.repository.branch()  # which is checked out into the empty work tree
+    branch = store.repository.branch()  # the branch to check out into the empty work tree
     store.mark(root)  # after a kill, missing files must not count as removed by hand
     if not move_ref(store.repository.git, branch, fetched.clean, store.tip, "gitmem clone"):
         raise GitmemError("Another process moved the memory branch.", "Try again.")
@@ -138,19 +138,19 @@ def _taken(store: Store, url: str) -> GitmemError:
 
 
 def _finished(store: Store, url: str, connection: Connection, options: Options, *, once: bool) -> Store:
-    """Finish a clone that was cut off when it had commits already, its own or those saved since; return the store."""
+    """Finish a clone that was cut off after it had commits, its own or later saves; return the store."""
     remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url, again=True)
     store.notices += sync(store, remote, connection, options).notices
-    store.acceptance.begin_clone(url)  # which the sync took for its end: the user has no answer yet
+    store.acceptance.begin_clone(url)  # the sync recorded the end, but the user has no answer yet
     if once:
         forget(store, remote.name)
     return store
 
 
 class _Fetched(Value):
-    """A fetched commit: as it was held by the remote, without purged texts, and without files of no use here.
+    """A fetched commit: as on the remote, then without purged texts, then also without unusable files.
 
-    `refs` are the moves that remove the refs which protect the last one, `notices` say what is left out.
+    `refs` are the moves that delete the refs protecting `clean`; `notices` list what is left out.
     """
 
     remote_tip: str
@@ -169,7 +169,7 @@ def _checked(store: Store, remote: Remote, connection: Connection, options: Opti
     check_signed(store, remote, remote_tip, {root})
     os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
     theirs = clean_incoming(store, remote_tip, remote_tip)
-    accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
+    accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # no memory here yet
     shared = bool(merge_bases(store.repository.git, root, theirs))
     clean, notices = left_out(store, remote, root, theirs)
     oid = theirs if clean is None else clean.oid
@@ -201,20 +201,20 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
     return theirs
 
 
-_FULL = "No space left"  # git of a full disk, before what it says of its own failure
+_FULL = "No space left"  # git's message about a full disk, followed by others
 RECORDS = {
     "facts": "facts/",
     "episodes": "episodes/",
     "patterns": "patterns/bugs/",
     "knowledge": "patterns/project/",
 }
-SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the user's settings
+SETTINGS_SUFFIX = ".settings.yaml"  # of the copy of the user's settings beside a backup
 
 
 class Backup(Value):
     """A backup: its file and size in bytes, the commits of memory and transcripts, and the copy of the settings, or "".
 
-    `records` counts `sessions`, and by the names of `RECORDS` its documents: `facts` that hold, and those that `ended`.
+    `records` counts `sessions`, and by the names of `RECORDS` its documents: `facts` in force, and `ended` ones.
     """
 
     file: str
@@ -238,9 +238,9 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     """
     own = os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
     settings = file + SETTINGS_SUFFIX if os.path.isfile(own) else ""
-    taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
-    if taken:
-        raise UsageError(f"{taken} exists already.", "Name a new file.")
+    existing = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
+    if existing:
+        raise UsageError(f"{existing} exists already.", "Name a new file.")
     if not os.path.isdir(os.path.dirname(file) or os.curdir):
         raise NotFoundError(f"There is no folder {os.path.dirname(file)}.", "Name a file in a folder that exists.")
     check_history(store)
@@ -258,7 +258,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         if settings:
             places[unfinished + SETTINGS_SUFFIX] = settings
             shutil.copyfile(own, unfinished + SETTINGS_SUFFIX)
-        for path in places:  # the disk may be taken out now
+        for path in places:  # sync, as the user may now remove the disk
             with open(path, "rb+") as written:
                 os.fsync(written.fileno())
         for path, place in places.items():
@@ -310,7 +310,7 @@ def restore_into(start: str, context: Context, place: Place, file: str, options:
 
 
 def merge_in(store: Store, file: str, options: Options) -> tuple[Synced, Removed]:
-    """Merge a backup into a store; also return what it has and was removed here. Raises as `sync`."""
+    """Merge a backup into a store; also return what it has that was removed here. Raises as `sync`."""
     _check(file)
     try:
         done = sync(store, Remote(ONCE, file, file, backup=True), _reader(store), options)
@@ -348,12 +348,12 @@ def _check(file: str) -> None:
 
 
 def check_opened(store: Store, *, read: bool = True) -> None:
-    """Refuse a store that nobody accepted here if it holds what no remote may bring, such as a tree without end.
+    """Refuse a store not yet accepted here if it has what no remote may bring, such as endless trees.
 
-    Unless its trees are `read`, it is only checked for pipes, at which git would wait for a writer, and its private
-    folder for files that are too large.
+    Unless its trees are `read`, check it only for pipes, at which git would wait for a writer, and its private folder
+    for files that are too large.
 
-    Raises RefusedError if its trees have no end, it has far too many files, or some that are too large.
+    Raises RefusedError for endless trees, far too many files, or files that are too large.
     """
     if store.acceptance.given():
         return

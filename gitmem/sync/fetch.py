@@ -1,4 +1,4 @@
-"""Fetch a remote's memory, and try again, after pauses that grow, what another machine was quicker with."""
+"""Fetch a remote's memory, and retry with growing pauses after another machine was faster."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str)
         if number < options.attempts:
             options.progress(SyncStep.WAIT)
             chance.sleep(pause(number, chance.random(), chance.clock() - began))
-    said = f"Other machines pushed to {remote} first, {options.attempts} times."
-    raise BusyError(said, "Nothing is lost; sync again later.")
+    message = f"Other machines pushed to {remote} first, {options.attempts} times."
+    raise BusyError(message, "Nothing is lost; sync again later.")
 
 
 def pause(number: int, random: float, took: float) -> float:
@@ -73,7 +73,7 @@ def pause(number: int, random: float, took: float) -> float:
     return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)
 
 
-MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # the memory's branch on every remote
 
 
 class Synced(Value):

@@ -1,10 +1,9 @@
 """Refuse unsafe or surprising states of a remote before a merge (docs/security.md, "Trust").
 
-How much a merge would lose: `gitmem.sync.losses`.
+`gitmem.sync.losses` counts how much a merge would lose.
 
-Where memory is signed (docs/sync.md, "Signed memory"), commits that no trusted key signed are refused, and those that
-leave this machine are signed. A signature covers all the history of its commit. Tested also through
-`tests/store/test_signed.py`.
+Where memory is signed (docs/sync.md, "Signed memory"), refuse commits that no trusted key signed, and sign those to
+push. A signature covers all the history of its commit. Tested also through `tests/store/test_signed.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
-_NAMED = 3  # files that are named
-_MADE = 2  # commits of a store that was just made
+_NAMED = 3  # files that a message lists
+_MADE = 2  # commits of a newly made store
 
 
 class Accept(StrEnum):
@@ -54,8 +53,8 @@ def check_rewritten(
 ) -> None:
     """Refuse a remote that lost commits since the last sync, and back these up under `refs/gitmem/backup/`.
 
-    If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records of purges that this
-    machine does not follow: if the remote followed one, a merge would bring the purged text back.
+    If accepted, the sync merges and pushes the lost commits again. `purges` are paths of purge records that are not
+    applied here: if the remote applied one, a merge would bring the purged text back.
 
     Raises RefusedError if the memory branch was deleted, or its history was rewritten.
     """
@@ -90,7 +89,7 @@ def check_rewritten(
 def check_incoming(
     store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept], *, shared: bool
 ) -> None:
-    """Refuse the changes from commit `local` to `theirs` unless they are safe; `shared` is whether histories meet.
+    """Refuse the changes from `local` to `theirs` unless they are safe; `shared`: the histories have a common commit.
 
     Raises:
         StoreFormatError: the remote has a newer format.
@@ -103,10 +102,9 @@ def check_incoming(
 
 
 def left_out(store: Store, remote: Remote, local: str, theirs: str) -> tuple[MergeCommit | None, list[str]]:
-    """Write a commit on a fetched one without the files that no store may have; None if it has none of these.
+    """Write a commit on top of a fetched one without files that no store may have; None if it has none.
 
-    Also return notices of what is left out. What a hostile file would be is not left out, but refused
-    (`check_incoming`).
+    Also return notices of what is left out. Hostile files are refused instead (`check_incoming`).
     """
     done, left = without_unusable(store, local, theirs)
     where = f"It stays in commit {theirs[:10]}; rename it on the machine that made it."
@@ -117,7 +115,7 @@ def left_out(store: Store, remote: Remote, local: str, theirs: str) -> tuple[Mer
 
 
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:
-    """Refuse a memory of another project: all share the first commit alone, the second is the project's own."""
+    """Refuse a memory of another project: all stores share the first commit, but the second is the project's own."""
     if theirs is None:
         return
     root = make_root(store.repository.git)
@@ -187,9 +185,9 @@ def check_pulled(store: Store, remote: Remote, here: str) -> None:
 
 
 def signed(store: Store, target: str) -> tuple[str, RefMoves]:
-    """Return the commit to send: if the user wants signed ones, a signed commit on top of an unsigned one.
+    """Return the commit to push; if the user wants signatures, add a signed commit on top of an unsigned one.
 
-    Also return the updates that remove the ref which holds it.
+    Also return the moves that delete the ref that keeps it.
 
     Raises GitmemError if git could not sign.
     """

@@ -1,10 +1,10 @@
 """Refuse a merge that would remove much of this memory, unless the user's own commands removed it.
 
-How much a merge would lose is counted in text; of a small memory, in lines. A line is lost if no file of the new tree
-has it: renamed, rotated or joined files lose nothing. Allowed losses are entries that a weekly or monthly summary
-replaces, archives that the retention settings here would delete, and what the user's own machines removed: by commands,
-as the trailers of their commits say, or by hand, but for files that lost most of theirs. An author's name can be forged
-(docs/security.md): then what a merge removed is still in history. Tested through `tests/sync/test_guard.py`.
+Losses are counted in bytes of text, in a small memory in lines. A line is lost if no file of the new tree has it:
+renamed, rotated or joined files lose nothing. Allowed losses are entries that a weekly or monthly summary replaces,
+archives that the local retention settings would delete, and what the user's own machines removed: by commands, known
+from the commits' trailers, or by hand, except files that lost most of their text. An author's name can be forged
+(docs/security.md): then the removed text is still in history. Tested through `tests/sync/test_guard.py`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gitmem.sync.guard import Accept
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-_SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is much
-_FEW_LINES = 2  # lines that may always go
-_FEW_FILES = 4  # in a top folder; the losses of one with more are also judged alone
+_SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is refused
+_FEW_LINES = 2  # lines that may always be lost
+_FEW_FILES = 4  # in a top folder; losses of larger folders are also judged alone
 _LITTLE, _LITTLE_SHARE = 512, 1 / 30  # bytes, or share of all text; every sync replaces the state of the work
 _SMALL = 4_096  # bytes of a memory up to which its lines are counted: a few facts are most of its text
 _FILE = "losses.json"  # in the private folder
@@ -43,7 +43,7 @@ _NAMED = 3  # files that a message names
 _MOST_COMMITS = 2_000
 _NO_REMOVAL = {
     *(None, Op.MERGE.value, Op.SIGN.value, Op.TRANSCRIPT.value),
-    *(Op.CONSOLIDATE.value, Op.ROTATE.value, Op.SUMMARIZE.value),  # they move text: what is lost then is not theirs
+    *(Op.CONSOLIDATE.value, Op.ROTATE.value, Op.SUMMARIZE.value),  # they move text: other losses are not theirs
 }
 _COUNTS = "counts"  # folder with numbers: how often memories were shown
 _TIERS = ("daily/", "weekly/", "monthly/")
@@ -53,11 +53,11 @@ _GONE = re.compile(r"^status: *[\"']?(?:retired|superseded|resolved)", re.MULTIL
 
 Lines = list[str]
 Texts = dict[str, Lines]  # by path
-Cut = Mapping[str, int]  # the bytes by which files got smaller, of all text (""), and of each top folder
+Cut = Mapping[str, int]  # bytes by which files got smaller: in total ("") and per top folder
 
 
 def _noted_losses(store: Store) -> list[tuple[str, dict[str, int]]]:
-    """Return the losses by syncs of the last 30 days: when, and how many bytes."""
+    """Return time and bytes of each loss by a sync in the last 30 days."""
     since = store.context.clock() - timedelta(days=_DAYS)
     try:
         noted = read_json(os.path.join(store.private, _FILE)) or []
@@ -68,7 +68,7 @@ def _noted_losses(store: Store) -> list[tuple[str, dict[str, int]]]:
 
 
 def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
-    """Note the losses by a sync; after the user accepted some, earlier ones no longer count."""
+    """Record the losses by a sync; if the user accepted them, earlier ones no longer count."""
     if cut or accepted:
         noted = [] if accepted else _noted_losses(store)[-_MOST_NOTED:]
         new = [(store.context.clock().isoformat(), dict(cut))] if cut else []
@@ -76,9 +76,9 @@ def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> Cut:
-    """Refuse a merge that would remove much of this memory, unless the user's own machines did it by commands.
+    """Refuse a merge that would remove much of this memory, unless the user's own machines removed it by commands.
 
-    Losses of the last 30 days add up. Return the losses of this merge, to be noted once it is done. Raises
+    Losses of the last 30 days add up. Return the losses of this merge, to be recorded once it is done. Raises
     RefusedError.
     """
     if local == target or Accept.DELETIONS in accept:
@@ -88,20 +88,20 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
         if record := next((change.path for change in changes if change.path in followed), ""):
-            said = f"remove or change the record of a purge, {record}. Nothing was merged."
-            raise RefusedError(f"{remote.called} has commits that {said}", remedy)
+            problem = f"remove or change the record of a purge, {record}. Nothing was merged."
+            raise RefusedError(f"{remote.called} has commits that {problem}", remedy)
         changes = [change for change in changes if is_memory(change.path)]
         old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         cut, much = _loss(store, (local, target), old, new)
     if much:
-        said = f"would remove much of this memory{much}. Nothing was merged."
-        raise RefusedError(f"{remote.called} has commits that {said}", remedy)
+        problem = f"would remove much of this memory{much}. Nothing was merged."
+        raise RefusedError(f"{remote.called} has commits that {problem}", remedy)
     return cut
 
 
 def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tuple[Cut, str]:
-    """Return the losses by the changes from `old` to `new` files, to be noted, and words for them if they are large."""
+    """Return the losses from `old` to `new` files, to be recorded, and a description if they are large, else ""."""
     noted = [cut for _, cut in _noted_losses(store)]
     earlier = sum(map(Counter, noted), Counter[str]())
     standing = set[str]().union(*new.values())
@@ -113,7 +113,7 @@ def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tup
     is_small = not _emptied(gone, old) and sum(map(_size, gone.values())) <= _LITTLE
     if is_small and total > _LITTLE:
         is_small = total <= _LITTLE_SHARE * sum(file.size for file in store.repository.files(commits[0]))
-    if is_small:  # the changed files alone show it
+    if is_small:  # known from the changed files alone
         return cut, ""
     here, there = (_memory(read_tree(store.repository.git, commit)) for commit in commits)
     before = {**_texts(store, {path: oid for path, oid in here.items() if path not in old}), **old}
@@ -131,13 +131,16 @@ def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tup
         return cut, ""
     share = dict(sums)[much or adds_up or ""]
     of = f"{much or adds_up}/" if much or adds_up else "its text"
-    what = f": {share.percent} % of {of}"
+    share_words = f": {share.percent} % of {of}"
     if much is None:
         syncs = count(len(noted), "sync")
-        what = f", with what {syncs} of the last 30 days removed: together {share.percent_together} % of {of}"
+        share_words = f", with what {syncs} of the last 30 days removed: together {share.percent_together} % of {of}"
     emptied = _emptied(gone, old)
     names = ", ".join(emptied[:_NAMED]) + (", …" if len(emptied) > _NAMED else "")
-    return cut, f"{what}; {len(emptied)} of {len(here)} files lose most of theirs{f' ({names})' if names else ''}"
+    return (
+        cut,
+        f"{share_words}; {len(emptied)} of {len(here)} files lose most of theirs{f' ({names})' if names else ''}",
+    )
 
 
 class _Share(Value):
@@ -174,7 +177,7 @@ def _sums(gone: Texts, before: Texts, cut: Cut, earlier: Cut) -> list[tuple[str,
 def _removed_by_user(store: Store, local: str, target: str) -> set[str]:
     """Return the lines that the user's own machines removed, in the commits up to `target` that `local` lacks.
 
-    By hand means to take out less than half of a file: a file that a program emptied is nobody's edit.
+    A removal counts as by hand if less than half of a file is gone: only a program empties a file.
     """
     git = store.repository.git
     commits = log(git, f"{local}..{target}", merges=False, limit=_MOST_COMMITS)
@@ -196,13 +199,13 @@ def _removed_by_user(store: Store, local: str, target: str) -> set[str]:
 
 
 def _emptied(gone: Texts, old: Texts) -> list[str]:
-    """Return the files that lose most of their text; what is counted changes with each session."""
+    """Return the files that lose most of their text, without counts, which change with each session."""
     most = (path for path, lines in gone.items() if _size(lines) * 2 > _size(old[path]))
     return sorted(path for path in most if not path.startswith(f"{_COUNTS}/"))
 
 
 def _cut(gone: Texts, old: Texts, new: Texts) -> Counter[str]:
-    """Return the bytes by which files got smaller; a rewritten file, with as much new text, lost nothing."""
+    """Return the bytes by which files got smaller; a rewritten file with as much new text lost nothing."""
     cut = Counter[str]()
     for path, lines in gone.items():
         less = min(_size(lines), _size(old[path]) - _size(new.get(path, ())))
@@ -211,12 +214,12 @@ def _cut(gone: Texts, old: Texts, new: Texts) -> Counter[str]:
 
 
 def _words(lines: Iterable[str]) -> bool:
-    """Return whether some of the lines are no headings."""
+    """Return whether some of the lines are not headings."""
     return any(not line.startswith("#") for line in lines)
 
 
 def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> Lines:
-    """Return the lost lines of a file, but none of the allowed ones if apart from headings no other is lost."""
+    """Return the lost lines of a file; if all but headings are allowed, only these headings."""
     gone = [line for line in lines if line not in standing]
     left = [line for line in gone if line not in allowed]
     return gone if any(not line.startswith("#") for line in left) else left
@@ -228,7 +231,7 @@ def _memory(tree: Tree) -> dict[str, str]:
 
 
 def _allowed(store: Store, old: Texts, here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
+    """Return by path the lines that may be lost: replaced by summaries, or deleted by retention."""
     tiers = [path for path in here if path in old and path.startswith(_TIERS)]
     summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
     after = dict(zip(summaries, store.repository.blobs([there[path] for path in summaries]), strict=True))
@@ -256,7 +259,7 @@ def _texts(store: Store, files: Mapping[str, str]) -> Texts:
 
 
 def _counted_lines(path: str, data: bytes) -> Lines:
-    """Return the lines of a file that count: of a document its body, of an obsolete fact none."""
+    """Return the lines of a file that count: a document's body, none of an obsolete fact."""
     if not path.endswith(".md"):
         return _lines(data.decode("utf-8", "replace"))
     document = Document.parse(data)

@@ -1,4 +1,4 @@
-"""Memory as a pull request: facts alone on a branch that a forge shows, and the check of such a branch.
+"""Memory as a pull request: a branch that adds only facts, for review on a forge, and the check of such a branch.
 
 The check reads commits only, so it also runs in a bare repository, while a server decides about a push.
 """
@@ -57,10 +57,10 @@ class Proposal(Value):
 def propose(
     store: Store, remote: Remote, connection: Connection, options: Options, *, ids: Sequence[str] = (), name: str = ""
 ) -> Proposal:
-    """Push facts, one commit on top of the remote's memory, to a branch of their own; the store stays as it is.
+    """Push facts as one commit on top of the remote's memory to a new branch; the store does not change.
 
-    Without `ids`, propose all facts that the remote lacks or has in another version. The same `name` again replaces the
-    proposal.
+    Without `ids`, propose all facts that the remote lacks or has in another version. An earlier proposal of the same
+    `name` is replaced.
 
     Raises:
         NotFoundError: there is no such fact, nothing to propose, or no memory there yet.
@@ -100,7 +100,7 @@ def propose(
 
 
 def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:
-    """Write the proposal's commit, with the user as author; `ref` holds it."""
+    """Write the proposal's commit, with the user as author, and point `ref` to it."""
     user, now = store.identity().result(), store.context.clock()
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
     subject = one_line(f"Propose: {facts[0].description if facts else 'facts'}", SUBJECT_LENGTH - len(more)) + more
@@ -123,15 +123,15 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
 def _push(store: Store, connection: Connection, remote: Remote, commit: str, branch: str) -> None:
     """Push a proposal, over an earlier one of this name but not over commits that a user added to the branch."""
     ref, here = f"refs/heads/{branch}", f"{FETCHED}/{remote.name}/{branch}"
-    there = connection.fetch(remote, ref, here)
+    remote_tip = connection.fetch(remote, ref, here)
     known = read_refs(store.repository.git, f"{REFS}/{remote.name}/{branch}").get(f"{REFS}/{remote.name}/{branch}")
-    if there is not None and there != known:
+    if remote_tip is not None and remote_tip != known:
         raise RefusedError(
             f"{remote.called} has another {branch}, which was not proposed from here. Nothing was pushed.",
             "Give the proposal a name of its own: 'gitmem propose --name NAME'.",
         )
     try:
-        connection.push(remote, commit, ref, there)
+        connection.push(remote, commit, ref, remote_tip)
     except PushRacedError:
         raise BusyError(f"Somebody else has just changed {branch}.", "Try again, or give another --name.") from None
     move_refs(store.repository.git, {f"{REFS}/{remote.name}/{branch}": (known, commit)})
@@ -143,8 +143,8 @@ MAX_FILES = 1_000  # changed by one push or proposal
 _FILES = ("100644", "100755")
 _QUARANTINE = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH")
 _NOBODY = re.compile("0+")
-MAX_HISTORY, _HISTORY_SECONDS = 256_000_000, 300.0  # bytes of all changes of the commits, and for their lines
-_HISTORY = (  # a file that is larger than any may be is not compared
+MAX_HISTORY, _HISTORY_SECONDS = 256_000_000, 300.0  # bytes of all changes of the commits, and time to list them
+_HISTORY = (  # does not diff files above the limit
     *("-c", f"core.bigFileThreshold={MAX_FILE}", "-c", "core.quotePath=false", "-c", "log.showRoot=true"),
     *("log", "--reverse", "--format=%x00%h", "--patch", "--unified=0", "--text", "--no-color", "--no-ext-diff"),
     *("--no-textconv", "--no-renames", "--no-prefix", "--diff-merges=dense-combined"),
@@ -176,9 +176,9 @@ def open_for_ci(folder: str, environ: Mapping[str, str]) -> Git:
 
 
 def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: Sequence[str] = ()) -> list[CiFinding]:
-    """Check what the commit `head` changes since it left `base` ("": since the beginning): see `gitmem check --ci`.
+    """Check what `head` changes since it forked from `base` ("": since the beginning): see `gitmem check --ci`.
 
-    `authors` are globs of addresses, one of which each author must match; `allow` are texts that are no secrets.
+    Each author's address must match one of the globs `authors`; `allow` are texts that are no secrets.
 
     Raises NotFoundError if one is no commit.
     """
@@ -189,7 +189,7 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
         start = forks[0] if forks else start
     known = () if start == empty_tree(git) else (start,)
     with Objects(git) as objects:
-        # Of each commit, as a sync refuses any, and before git lists the files of one.
+        # For each commit, as a sync does, and before git lists any files.
         most = most_files(git, objects, end, without=known, limit=MOST_FILES, most=MAX_FILE_BYTES)
         if most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
@@ -268,7 +268,7 @@ def _check_format(path: str, data: bytes) -> Iterator[CiFinding]:
 
 
 def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str]) -> Iterator[CiFinding]:
-    """Find secrets in lines that are new; the secret itself is not shown."""
+    """Find secrets in new lines, without showing them."""
     places: dict[tuple[int, str], None] = {}
     for old, new in zip(_readings(before, like=after), _readings(after), strict=True):
         known, text = {*old.split(b"\n")}, new.decode("utf-8", "replace")
@@ -286,7 +286,7 @@ def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str])
 
 
 def _readings(data: bytes, *, like: bytes = b"") -> list[bytes]:
-    """Return a file as text without NULs and, if `like` has one, with blanks for them: UTF-16 and UTF-32."""
+    """Return a file without NULs and, if `like` has any, with blanks instead: for UTF-16 and UTF-32."""
     return [data.replace(b"\0", b" "), data.replace(b"\0", b"")] if b"\0" in data or b"\0" in like else [data]
 
 
@@ -295,8 +295,8 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
     for new in (fact for fact in holding if fact.file in after):
         settled = {*new.supersedes, *new.review}
         for rival in rivals_of(new, (fact for fact in holding if fact.id not in settled)):
-            said = one_line(rival.description, 100)
-            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {rival.id}, which holds: {said}")
+            description = one_line(rival.description, 100)
+            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {rival.id}, which holds: {description}")
 
 
 def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
@@ -318,7 +318,7 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
 def _check_history(
     git: Git, span: Sequence[str], names: set[str], lines: set[bytes], allow: Sequence[str]
 ) -> Iterator[CiFinding]:
-    """Find secrets that a commit adds and a later one removes; `names` of files and `lines` are checked already."""
+    """Find secrets that a commit adds and a later one removes; `names` of files and `lines` were checked before."""
     try:
         for oid, path, text in _added(git, span):
             if path not in names and redact(path, allow=allow).findings:
@@ -377,8 +377,8 @@ def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
         uri = quote(finding.path or FORMAT, errors="surrogateescape")
         region = {"region": {"startLine": finding.line}} if finding.line else {}
         places = [{"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}]
-        said = {"message": {"text": finding.message}, "locations": places}
-        results.append({"ruleId": finding.check, "level": finding.level, **said})
+        result = {"message": {"text": finding.message}, "locations": places}
+        results.append({"ruleId": finding.check, "level": finding.level, **result})
     driver = {"name": "gitmem", "version": version, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return {"version": "2.1.0", "$schema": schema, "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -1,4 +1,4 @@
-"""Exchange a memory with remotes: when a sync is due, and what the last one with each remote came to (`sync.json`).
+"""Decide when a sync is due, and record the result of the last one with each remote (`sync.json`).
 
 A session's start reads that file, so imports stay light. It is in the private folder and can be deleted.
 """
@@ -70,5 +70,5 @@ def write_record(private: str, name: str, record: SyncRecord | None) -> None:
 
 
 def left_file(private: str, remote: str) -> str:
-    """Return the file that names the commit which the last sync left in the inbox of a remote."""
+    """Return the file with the commit that the last sync left in a remote's inbox."""
     return os.path.join(private, f"left-{remote.replace('/', '%2F')}")

@@ -1,4 +1,4 @@
-"""What a backup holds and this memory does not any more: found by the trees, since by history it is merged already."""
+"""Find and restore what a backup has and was removed here, by comparing trees: by history it is already merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-# Acts that remove a file whose text stays in another one, or that the settings ask for.
+# Operations that remove a file whose text is kept in another one, or by the user's settings.
 _KEPT_ELSEWHERE = {Op.CONSOLIDATE.value, Op.ROTATE.value, Op.RETAIN.value, Op.MERGE.value}
 
 
@@ -30,7 +30,7 @@ class Removed(Value):
 
 
 def find_removed(store: Store, backup: str) -> Removed:
-    """Return what the commit of a backup has and the tip lacks; what stands elsewhere here is no loss."""
+    """Return what a backup's commit has and the tip lacks, except what the tip has elsewhere."""
     git, tip = store.repository.git, store.tip or ""
     here, there = read_tree(git, tip), read_tree(git, backup)
     listed = zip(here, store.repository.blobs([oid for _, oid in here.values()]), strict=True)
@@ -46,17 +46,17 @@ def find_removed(store: Store, backup: str) -> Removed:
         for path in gone
         if file_id(path) not in (files_here if path.startswith(f"{FACTS}/") else tokens) or not file_id(path)
     ]
-    tokens.update(map(file_id, files))  # whose lines follow
+    tokens.update(map(file_id, files))  # their lines in `memory.md` come with them
     memory = (store.repository.read(backup, MEMORY) or b"").decode("utf-8", "replace")
     return Removed(backup, tuple(files), tuple(sorted(entry_ids(memory) - tokens)))
 
 
 def _kept_elsewhere(store: Store, tip: str) -> set[str]:
-    """Return the files that commits removed whose text stays in another file."""
+    """Return the files that were removed by commits that keep their text elsewhere."""
     form = "--format=%x01%(trailers:key=Gitmem-Op,valueonly,separator=%x20)%x02"
-    said = store.repository.git.run("log", "--diff-filter=D", "--name-only", "--no-renames", "-z", form, tip)
+    listing = store.repository.git.run("log", "--diff-filter=D", "--name-only", "--no-renames", "-z", form, tip)
     ids: set[str] = set()
-    for commit in said.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+    for commit in listing.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         op, _, names = commit.partition("\x02")
         if op.strip() in _KEPT_ELSEWHERE:
             ids.update(name.strip("\n") for name in names.split("\0"))
@@ -64,7 +64,7 @@ def _kept_elsewhere(store: Store, tip: str) -> set[str]:
 
 
 def bring_back(store: Store, removed: Removed) -> str | None:
-    """Commit what a backup has again, as one commit that `gitmem undo` takes back; return it."""
+    """Restore these from a backup in one commit, which `gitmem undo` can revert; return it."""
     contents = {path: store.repository.read(removed.commit, path) for path in removed.files}
     memory = (store.repository.read(removed.commit, MEMORY) or b"").decode("utf-8", "surrogateescape")
     entries = [

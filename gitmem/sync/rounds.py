@@ -44,10 +44,10 @@ from gitmem.sync.guard import (
 from gitmem.sync.losses import check_losses, note_losses
 from gitmem.sync.records import left_file
 
-# After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
+# After so many lost rounds, or so many seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
-CROWD, MOST_CROWDED = 2, 15  # machines that push at once; with so many or more, a sync may let others go first
-LATELY = 60.0  # seconds that a machine which left its commits there waits for those of others
+CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on, a sync may let others go first
+LATELY = 60.0  # seconds that a machine waits after it left its commits in the inbox
 _MOST_LOOKED_AT = 256  # commits of the inbox that one sync checks
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 
@@ -85,7 +85,7 @@ class _Sync:
         self._most_taken = _MOST_TAKEN
         self._left = left_file(store.private, remote.name)
         self._since = options.chance.clock()
-        self._races = 0  # lost ones; a round that follows a purge is none
+        self._races = 0  # lost rounds, without those that applied a purge
         self._purges = read_state(store.private)
         self._lost: Mapping[str, int] = {}
         self._purged = False
@@ -104,7 +104,7 @@ class _Sync:
             return done._replace(notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:
-        """Run one round; None if another machine or process was faster, or a purge was followed."""
+        """Run one round; None if another machine or process was faster, or a purge was applied."""
         began = self._options.chance.clock()
         store, remote, accept = self._store, self._remote, self._options.accept
         seen = store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")
@@ -124,8 +124,8 @@ class _Sync:
             purges = [*map(record_path, read_state(store.private).unfollowed)]
             check_rewritten(store, remote, seen, theirs, accept, purges=purges)
         yields = both is not None and remote_tip == theirs and local not in both.bases and self._yields()
-        if both and yields and (left := self._leave(number, both, local, local)):
-            return left
+        if both and yields and (result := self._leave(number, both, local, local)):
+            return result
         return self._push_merged(number, began, remote_tip, both)
 
     def _push_merged(self, number: int, began: float, remote_tip: str | None, both: Fork | None) -> Synced | None:
@@ -147,7 +147,7 @@ class _Sync:
                     raise
                 if len(taken) == 1:
                     self._refuse(next(iter(taken)), error.message)
-                self._most_taken = 1  # one of them removes much: it is found by taking one a round
+                self._most_taken = 1  # some commit removes much: take one per round to find it
                 return None
         try:
             target = self._signed(target)
@@ -158,7 +158,7 @@ class _Sync:
                 return None
             return self._leave(number, both, local, target)
         if refused and taken and both and local in both.bases:
-            self._inbox = None  # who may only read leaves the inbox alone
+            self._inbox = None  # a user with read access only leaves the inbox alone
             return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else notes_of(self._store, self._remote, target))
@@ -172,7 +172,7 @@ class _Sync:
         return done._replace(went=0) if refused else done
 
     def _yields(self) -> bool:
-        """Return whether to let others push first: the inbox or lost races show many; for a minute at most."""
+        """Return whether to let others push first, for at most a minute: the inbox or lost races show a crowd."""
         crowd = max(len(self._inbox or ()), 2 * CROWD * self._races)
         if self._inbox is None or crowd < CROWD or self._since_left() >= LATELY:
             return False
@@ -191,7 +191,7 @@ class _Sync:
         return bool(self._inbox) or self._races >= LOST or 2 * now - began - self._since >= LOST_SECONDS
 
     def _taken(self, local: str, theirs: str) -> dict[str, str]:
-        """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
+        """Return the commits of the remote's inbox that may be merged, by ref."""
         store, remote = self._store, self._remote
         taken: dict[str, str] = {}
         refused = self._refused()
@@ -223,11 +223,11 @@ class _Sync:
         return taken
 
     def _refused(self) -> set[str]:
-        """Return the commits of the inbox that were refused, each of which was named once."""
+        """Return the refused commits of the inbox, each already reported once."""
         return {*read_text(f"{self._left}.refused").split("\n")} - {""}
 
     def _refuse(self, ref: str, reason: str) -> None:
-        """Name a commit of the inbox that is not taken, and skip it from now on."""
+        """Report a commit of the inbox that is not merged, and skip it from now on."""
         self._notices += [f"{ref} of {self._remote.called} was left there: {reason}"]
         inbox = self._inbox or {}
         refused = {*self._refused(), inbox.get(ref, "")}.intersection(inbox.values())
@@ -237,12 +237,12 @@ class _Sync:
     def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:
         """Leave the commits of this machine in the remote's inbox; None if the remote takes no such ref.
 
-        Commits of others come here later together with these, and then need no merge; that takes a minute at most.
+        They come back later, merged with those of others, so that no merge is needed here; that takes at most a minute.
         """
-        store, left = self._store, self._left
+        store, left_file = self._store, self._left
         now = store.context.clock().timestamp()
         since = now - self._since_left()
-        if local in both.bases:  # only what lay in the inbox was to be pushed
+        if local in both.bases:  # nothing local, only commits of the inbox were to be pushed
             target = both.tips[1]
         else:
             name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:40].strip("-") or "machine"
@@ -255,7 +255,7 @@ class _Sync:
             except GitmemError:
                 self._inbox = None
                 return None
-            replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
+            replace_file(left_file, f"{local} {since:.0f}\n".encode("ascii"))
             place = f"the inbox of {self._remote.called}; the next sync takes them along"
             self._notices.append(f"Other machines pushed first, so new commits of this machine wait in {place}.")
         if now - since >= LATELY or local in both.bases:
@@ -304,7 +304,7 @@ class _Sync:
             raise refused
 
     def _signed(self, target: str) -> str:
-        """Return the commit to push, as `gitmem.sync.guard.signed` does, held while the sync runs."""
+        """Return the commit to push, as `gitmem.sync.guard.signed`, kept by a ref while the sync runs."""
         commit, moves = signed(self._store, target)
         self._keep_refs.update(moves)
         return commit
@@ -324,7 +324,7 @@ class _Sync:
         return tip
 
     def _follow_purges(self, remote_tip: str | None) -> bool:
-        """Apply records of purges here, and by the next push there; True if commits got new ids: a new round."""
+        """Apply purges here, and on the remote by the next push; True if commits got new ids: a new round is needed."""
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
         done = follow(self._store, [remote_tip] if remote_tip else [], answers=answers)
         if done is None:
@@ -334,7 +334,7 @@ class _Sync:
         return True
 
     def _without_unusable(self, both: Fork) -> Fork:
-        """Return the fork with a commit on the remote's that leaves out files which no store may have."""
+        """Return the fork, the remote's tip extended by a commit that leaves out files which no store may have."""
         local, theirs = both.tips
         if theirs in both.bases:
             return both
@@ -369,7 +369,7 @@ class _Sync:
         if notices is not None:
             self._keep_refs.clear()
             note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
-        else:  # a file was edited meanwhile; once only what cannot be committed differs, that makes room
+        else:  # a file was edited meanwhile; if only uncommittable edits are left, put them aside
             settled = self._local = self._settle()
             self._notices += set_edits_aside(self._store, settled, target) if settled == local else ()
         self._notices += notices or ()

@@ -16,8 +16,8 @@ from gitmem.values import Value
 class RemoteState(Value):
     """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
 
-    The numbers are None if it was never synced, `behind` also if it was not asked for. `automatic`: it was added on
-    this machine, so background syncs go there.
+    The numbers are None if it was never synced, `behind` also if not requested. `automatic`: it was added on this
+    machine, so background syncs go there.
     """
 
     name: str
@@ -41,8 +41,8 @@ def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
-        left = read_text(left_file(store.private, remote.name)).partition(" ")[0].strip()
-        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left or seen)
+        left_commit = read_text(left_file(store.private, remote.name)).partition(" ")[0].strip()
+        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=left_commit or seen)
         missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
         record = records.get(remote.name)
         result.append(RemoteState(remote.name, remote.shown, waiting, record, missing, remote in added))

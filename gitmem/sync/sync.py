@@ -49,7 +49,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -
 
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync the remotes that were added here, without prompts; yield the errors. `jobs.turn_of` lets one go on."""
+    """Sync the remotes that were added here, without prompts; yield the errors. `jobs.turn_of` runs one at a time."""
     for remote in added_remotes(store) if store.may_write() else ():
         try:
             sync_remote(store, remote, options, asks=False)
@@ -57,9 +57,9 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
             yield error
 
 
-REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a user's ref follow; branches, as some remotes want
-PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
-Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
+REMOTE_REF = "refs/heads/gitmem-l1"  # prefix of `-` and a user's ref name; branches, since some remotes take no others
+PART = 4 << 20  # bytes of objects in one push, unless one commit has more: a minute and a half at 50 kB/s
+Fetched = tuple[str, str | None, str | None]  # the remote's ref, its commit, and that commit without purged texts
 _ENDS = re.compile("[-/][0-9a-f]{12}")  # of a user's ref on a remote and in a backup
 
 
@@ -71,12 +71,12 @@ def sync_transcripts(
 
 
 def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> None:
-    """Take purged texts out of the transcripts of a remote, which are not kept here. Raises as `sync_transcripts`."""
+    """Remove purged texts from the remote's transcripts, which are not stored here. Raises as `sync_transcripts`."""
     known = tips(store)
     fetched = connection.fetch_all(remote, REMOTE_REF, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
     for end, oid in fetched.items():
         clean = _checked(store, remote, oid, known)
-        with contextlib.suppress(PushRacedError):  # its owner, who follows the purge as well, was faster
+        with contextlib.suppress(PushRacedError):  # its owner, who applies the purge as well, was faster
             if clean is None:
                 connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
             elif clean != oid:
@@ -112,8 +112,8 @@ def _exchange(  # noqa: PLR0917
 ) -> bool:
     """Merge a user's transcripts, push them and adopt them; False if another machine was faster.
 
-    They go in parts, the oldest commits first, each in a push of its own: if the connection breaks, the next sync goes
-    on after the last part.
+    Parts are pushed one by one, the oldest commits first: if the connection breaks, the next sync continues after the
+    last part.
     """
     there, remote_tip, theirs = fetched
     git, here = store.repository.git, f"{REF}/{user}"
@@ -147,7 +147,7 @@ def _exchange(  # noqa: PLR0917
 
 
 def _part(git: Git, tip: str, theirs: str | None) -> str:
-    """Return a late commit of a tip's whose push is no larger than `PART`, or the first that the remote lacks."""
+    """Return the latest commit of `tip` whose push is within `PART`, or else the first that the remote lacks."""
     lacks = [f"^{theirs}"] if theirs else []
     while int(git.run("rev-list", "--objects", "--disk-usage", tip, *lacks)) > PART:
         commits = git.run("rev-list", "--topo-order", tip, *lacks).decode().split()
@@ -158,7 +158,7 @@ def _part(git: Git, tip: str, theirs: str | None) -> str:
 
 
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
-    """Return a fetched commit without purged texts, None if nothing is left; refuse what is too much or not ours."""
+    """Return a fetched commit without purged texts, None if nothing is left; refuse too many files and foreign ones."""
     check_extent(store, remote, commit, {*known.values()})
     clean = clean_incoming(store, commit)
     if other_files(store, clean) or not store.repository.is_ancestor(make_root(store.repository.git), clean):
