@@ -1,6 +1,6 @@
-"""Purged words that come once more: out of an agent's transcript or notes, after a purge took them out of the store.
+"""Clean purged words that an agent's transcript or notes would bring back into the store.
 
-What was said before the purge is cleaned as the store was (docs/sync.md, "Purging"); what is said after it is new.
+Text from before the purge is cleaned as the store was (docs/sync.md, "Purging"); later text is new.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gitmem.store.store import Store
 
 
 def without_purged(store: Store, text: str, said: datetime) -> str:
-    """Return a text without what was purged since it was `said`; the work for other machines' purges is bounded."""
+    """Return a text of the time `said` without what was purged since; effort for other machines' purges is bounded."""
     return _purges_of(store).clean(text, said)
 
 
 def is_forgotten(store: Store, session: str, said: datetime) -> bool:
-    """Return whether a session was forgotten since something was `said` in it."""
+    """Return whether a session was forgotten after the time `said`."""
     return _purges_of(store).forget(session, said)
 
 
@@ -36,7 +36,7 @@ def _purges_of(store: Store) -> _Purges:
 
 
 class _Purges:
-    """The records that are followed here, and those of their texts that were met."""
+    """The records that are applied here, and the texts of them that were found."""
 
     def __init__(self, store: Store) -> None:
         self._store, agreed = store, {*read_state(store.private).agreed}
@@ -47,7 +47,7 @@ class _Purges:
         self._trusted = {record: True for record in self._made if record.key in agreed}
 
     def clean(self, text: str, said: datetime) -> str:
-        since = [record for record, made in self._made.items() if made >= said.astimezone(UTC)]
+        since = [record for record, created in self._made.items() if created >= said.astimezone(UTC)]
         if not since:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -61,7 +61,7 @@ class _Purges:
         return text if clean == data else clean.decode("utf-8", "replace")
 
     def forget(self, session: str, said: datetime) -> bool:
-        since = (record for record, made in self._made.items() if record.whose and made >= said.astimezone(UTC))
+        since = (record for record, created in self._made.items() if record.whose and created >= said.astimezone(UTC))
         return any(self._names(record, session) and self._is_trusted(record) for record in since)
 
     def _names(self, record: PurgeRecord, session: str) -> bool:

@@ -1,9 +1,8 @@
-"""What an author or a session brought, which a record of a purge names (docs/teams.md, "Leaving").
+"""Find what an author or a session brought that a purge record names (docs/teams.md, "Leaving").
 
-The record has fingerprints of a key, so the audit line names nobody. Each machine finds in its own history what commits
-with that key brought first: entries and files, which are dropped, and their lines, which are purged as texts wherever
-others repeat them. Of a session's lines those stay that another one said as well. Tested through
-`tests/purge/test_erase.py`.
+The record has a fingerprint of a key instead of the name. Each machine finds in its own history what commits with that
+key brought first: entries and files, which are dropped, and their lines, which are purged as texts wherever others
+repeat them. A session's lines stay if another session has them as well. Tested through `tests/purge/test_erase.py`.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ from gitmem.git.rewrite import Written, contents
 from gitmem.purge.record import PurgeRecord, Replacer, digest_of, sums_of
 from gitmem.values import Value
 
-_SHORTEST = 16  # bytes of a line that is removed where others repeat it
-_OF_ONE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of one author
-_SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless another one changed them
+_SHORTEST = 16  # bytes of a line; shorter lines are not removed where others repeat them
+_OF_ONE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files have one author
+_SHARED = (b"patterns/bugs/", b"concepts/")  # folders whose files have one author unless another changed them
 AUTHOR = re.compile(rb"(?m)^author ([^<\n]*) <([^>\n]*)> ([0-9]+) ")
 _SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
 _SAVED = re.compile(rb"(?m)^%s: %s$" % (Trailer.OP.value.encode(), Op.SAVE.value.encode()))
 _OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(word.value.encode() for word in (Trailer.OP, Op.PURGE, Op.INIT)))
-# Of a line, beside its words: what makes it an item, an entry's time, label, tags and id.
+# The parts of a line that are not its words: list marks, an entry's time, label, tags and id.
 _PLAIN = re.compile(r"^(?:[>*+ \t-]|[0-9]+[.)] )*(?:\[[0-9: -]+\] )?(?:\*\*[^*]+\*\*(?: #[^\s:]+)*: ?)?| \^[0-9a-z]+$")
 
 
 def author_key(email: str) -> bytes:
-    """Return what a record has a fingerprint of, for the author with an address."""
+    """Return the key of an author, by address; a record has its fingerprint."""
     return f"author {email.lower()}".encode("utf-8", "surrogateescape")
 
 
 def session_key(session: str) -> bytes:
-    """Return the same for a session."""
+    """Return the key of a session; a record has its fingerprint."""
     return f"session {session}".encode("utf-8", "surrogateescape")
 
 
 class Erased(Value):
-    """What is to go: ids of entries, paths of files, texts wherever they stand; and how many commits brought it."""
+    """What to remove: entries by id, files by path, texts wherever they occur; and how many commits brought it."""
 
     ids: frozenset[str] = frozenset()
     paths: frozenset[bytes] = frozenset()
@@ -59,9 +58,9 @@ def is_named(record: PurgeRecord, key: bytes) -> bool:
 
 
 def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeRecord]) -> Erased:
-    """Return what commits brought whose author or session a record names, up to the time of the record.
+    """Return what commits of the named authors and sessions brought, up to the time of the record.
 
-    Of a part of history it says more than of all: who was the first to bring a line only all of it tells.
+    For a part of history the result is too large, since only all of history shows who brought a line first.
     """
     named = [record for record in records if record.whose]
     if not named:
@@ -94,21 +93,21 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
 def _brought(
     git: Git, walked: Sequence[Written], theirs: Mapping[str, bool], saying: Collection[str], texts: set[bytes]
 ) -> Erased:
-    """Return what some commits were the first to bring, each with whether its author is named, rather than its session.
+    """Return what the commits `theirs` brought first; their value: whether the author is named, or only the session.
 
-    What the commits `saying` say themselves stays, unless an author's lines are in it.
+    Lines of the commits `saying` stay, unless an author is named.
     """
     first: dict[str, str] = {}
     for commit in walked:
         for change in commit.changes:
             first.setdefault(change.new, commit.oid)
-    ids, seen, others, said, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
+    ids, seen, others, kept_lines, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
     for commit in walked:
         message = _lines(commit.raw.partition(b"\n\n")[2].split(b"\nGitmem-")[0])
         if commit.oid in theirs:
             (texts if theirs[commit.oid] else of_session).update(message)
         elif commit.oid in saying:
-            said |= message
+            kept_lines |= message
     for change, data, before in contents(git, walked):
         commit_id, is_md = first[change.new], change.path.endswith(b".md")
         lines = set() if change.path.endswith(b".jsonl") else _lines(data) - _lines(before) - others
@@ -120,34 +119,38 @@ def _brought(
         elif is_md:
             others |= lines - texts - of_session
         if commit_id in saying:
-            said.update(*(_lines(entry.encode()) for key, entry in entries.items() if key not in ids))
-            said |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
+            kept_lines.update(*(_lines(entry.encode()) for key, entry in entries.items() if key not in ids))
+            kept_lines |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
         seen |= entries.keys()
-    return Erased(frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, said)), len(theirs))
+    return Erased(
+        frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, kept_lines)), len(theirs)
+    )
 
 
 def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[bytes]:
-    """Return the files that some commits made and that are of one author, or that no other commit changed."""
-    made: dict[bytes, str] = {}
+    """Return the files that the commits `theirs` made, if no other commit changed them or they are in `_OF_ONE`."""
+    makers: dict[bytes, str] = {}
     for commit in walked:
         for change in commit.changes:
             if not change.old:
-                made.setdefault(change.path, commit.oid)
+                makers.setdefault(change.path, commit.oid)
     plain = (commit for commit in walked if commit.oid not in theirs and len(commit.parents) <= 1)
     others_paths = {change.path for commit in plain for change in commit.changes}
-    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
+    own = (
+        (path, path.startswith(_SHARED) and path not in others_paths) for path, oid in makers.items() if oid in theirs
+    )
     return frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
 
 
-def _unsaid(texts: Collection[bytes], said: Collection[bytes]) -> set[bytes]:
-    """Return the texts that, purged, would take nothing out of some lines."""
+def _unsaid(texts: Collection[bytes], lines: Collection[bytes]) -> set[bytes]:
+    """Return the texts that do not occur in the lines `lines`."""
     every = Replacer(texts)
-    unsaid = b"\n".join(line for line in said if every.holds(line))
+    unsaid = b"\n".join(line for line in lines if every.holds(line))
     return {text for text in texts if not Replacer([text]).holds(unsaid)}
 
 
 def _lines(data: bytes) -> set[bytes]:
-    """Return the words of lines long enough to be told from others', without a document's header and headings."""
+    """Return the words of lines long enough to be distinctive, without a document's header and headings."""
     body = Document.parse(data).body if data.startswith(b"---") else data.decode("utf-8", "surrogateescape")
     lines = {_PLAIN.sub("", line.strip()) for line in body.split("\n") if not line.startswith("#")}
     return {text for line in lines if len(text := line.encode("utf-8", "surrogateescape")) >= _SHORTEST}

@@ -1,4 +1,4 @@
-"""Purge a text, or all secrets, out of a store and its history; answer purges of other machines that wait.
+"""Purge a text, or all secrets, from a store and its history; answer waiting purges of other machines.
 
 The record of the purge is committed first and then applied as on any other machine (gitmem.purge.rewrite), so
 there is one way to rewrite history.
@@ -47,8 +47,8 @@ class Purge(Value):
     """The result of a purge, or of its preview.
 
     `texts` counts different texts, `commits` the commits that added one, `rewritten` those with a new id, and `objects`
-    those read afterwards to verify. `files` are the paths that ever held a text. `notices` are messages for the user,
-    `beyond` says where copies may remain.
+    those read afterwards to verify. `files` are the paths that ever contained a text. `notices` are messages for the
+    user, `beyond` are sentences on where copies may remain.
     """
 
     texts: int
@@ -63,8 +63,8 @@ class Purge(Value):
 class PurgePlan(Value):
     """The texts to purge, in all forms that were found, and a preview of the result.
 
-    `needed` is whether history, an unreachable object or the private folder holds one of them. `whose` are the keys of
-    an author or a session all of whose memories are to go.
+    `needed` is whether history, an unreachable object or the private folder contains one of them. `whose` are keys of
+    authors or sessions whose memories are all to be removed.
     """
 
     texts: frozenset[bytes]
@@ -74,7 +74,7 @@ class PurgePlan(Value):
 
 
 def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgePlan:
-    """Find all that an author, by name or address, or a session brought.
+    """Find everything that an author, given by name or address, or a session brought.
 
     Raises:
         NotFoundError: no commit is by this author, or of this session.
@@ -94,7 +94,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
 
 
 def _addresses(walked: Sequence[Written], author: str) -> set[str]:
-    """Return an author's address, given as that or as a name, in each spelling; raises UsageError if it has several."""
+    """Return an author's address, given as that or as a name, in all spellings; raises UsageError for several."""
     matches = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
     people = {tuple(part.decode("utf-8", "surrogateescape") for part in match.group(1, 2)) for match in matches}
     addresses = {email for _, email in people if email.lower() == author.lower()}
@@ -163,7 +163,7 @@ def _record(store: Store, texts: Iterable[bytes] = (), whose: Iterable[bytes] = 
 
 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
-    """Return the matches of a pattern in some commits, or the secrets without one; each distinct line is read once."""
+    """Return the matches of a pattern, or without one the secrets, in some commits; each distinct line is read once."""
     find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
     seen, occurrences = set[bytes](), set[bytes]()
     paths = sorted({change.path for commit in walked for change in commit.changes})
@@ -181,7 +181,7 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
-    """Yield the files that commits added; one with zero bytes also decoded from UTF-16 or UTF-32."""
+    """Yield the files that commits added; files with zero bytes also decoded from UTF-16 or UTF-32."""
     for _, data, _ in contents(store.repository.git, walked):
         yield data
         if b"\0" in data:
@@ -212,18 +212,18 @@ def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
 
 
 def _as_fact(store: Store, text: str) -> set[str]:
-    """Return what a fact learned from a sentence has of it: its words with a capital, its name, its keywords."""
+    """Return the forms that a fact learned from a sentence has of it: capitalised words, its name, its keywords."""
     bare = text.strip().rstrip(_STOPS)
     if len(bare.split()) < _SENTENCE:
         return set()
-    said = {bare.casefold(), text.casefold()}
-    facts = [fact for fact in known_facts(store) if any(text in fact.description.casefold() for text in said)]
+    forms = {bare.casefold(), text.casefold()}
+    facts = [fact for fact in known_facts(store) if any(text in fact.description.casefold() for text in forms)]
     more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 
 
 def _in_one_line(text: str) -> set[str]:
-    """Return a text of several lines as summaries and titles have all of it."""
+    """Return the one-line forms that summaries and titles have of a text of several lines."""
     lines = {shorten(text, MOST), one_line(text, MOST)} if "\n" in text.strip() else set()
     return {line for line in lines if _WORDS.findall(line) == _WORDS.findall(text)}
 
@@ -294,7 +294,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
 
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
-    """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
+    """Return whether an unreachable object of the store's own repository, or a private file, contains a text."""
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True
     return store.has_separate_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
@@ -304,14 +304,14 @@ _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and charact
 
 
 class WaitingPurge(Value):
-    """A purge of another machine that is not followed: the path of its record, and the reason."""
+    """A purge of another machine that is not applied: the path of its record, and the reason."""
 
     path: str
     why: str
 
 
 class Preview(Value):
-    """What a purge would remove: `found` of `texts` were found, `shown` are some, `files` some of their files."""
+    """What a purge would remove: `found` of `texts` occur, `shown` are some of them, `files` some of their files."""
 
     path: str
     why: str
@@ -323,7 +323,7 @@ class Preview(Value):
 
 
 def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]:
-    """Return the purges that wait for an answer, by path, or those that the user `refused`."""
+    """Return the purges that wait for an answer, or those that the user `refused`, by path."""
     state = read_state(store.private)
     keys = state.refused if refused else state.waiting
     return [WaitingPurge(record_path(key), state.unfollowed[key]) for key in sorted(keys)]

@@ -1,7 +1,7 @@
-"""Records by which every machine finds and removes a purged text (docs/sync.md, "Purging").
+"""Purge records, by which every machine finds and removes a purged text (docs/sync.md, "Purging").
 
-A record must not hold the text. For each text it has the length, two bytes of a rolling hash that is computed at all
-places of a content at once, and a slow digest (scrypt, RFC 7914). Anyone who has the text can match it against the
+A record must not contain the text. For each text it has the length, two bytes of a rolling hash that is computed for
+all windows of a content at once, and a slow digest (scrypt, RFC 7914). Anyone with the text can match it against the
 record; others can only test guesses. `MARKER` replaces each form in which gitmem may have written the text.
 """
 
@@ -86,12 +86,12 @@ def _running(data: bytes) -> list[int]:
 
 
 MARKER = PURGED.encode()
-NAME = "purged"  # in the name of a file
+NAME = "purged"  # replaces the text in a file's name
 LEAST = 4  # bytes of a text; shorter ones are parts of other words
 MOST = 64 * 1024
 MOST_TEXTS = 1000
 MAX_BYTES = 256 * 1024  # bytes of a record with the most texts
-_PART = 8  # bytes of a truncated text; fewer say nothing
+_PART = 8  # bytes of a truncated text; a shorter part is no evidence
 _ELLIPSIS = "…".encode()
 _WORK = 2**14  # scrypt: 16 MB and some 40 ms a digest
 _SALT_BYTES = 16
@@ -140,11 +140,11 @@ class PurgeRecord(Value):
 def make_record(
     identifier: str, created: str, salt: bytes, texts: Iterable[bytes], whose: Iterable[bytes] = ()
 ) -> PurgeRecord:
-    """Return the record of purging these texts, and what is of these authors and sessions; `salt` is random."""
+    """Return the record that purges these texts and everything from these authors and sessions; `salt` is random."""
 
     def prints(texts: Iterable[bytes]) -> tuple[Print, ...]:
-        made = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
-        return tuple(sorted(made, key=lambda mark: mark.digest))
+        fingerprints = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
+        return tuple(sorted(fingerprints, key=lambda mark: mark.digest))
 
     return PurgeRecord(identifier, created, salt, prints(texts), prints(whose))
 
@@ -166,11 +166,11 @@ def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
     return record if fits and record.render() == data else None
 
 
-def _print(said: dict[str, Any]) -> Print:
-    length, digest = int(said["length"]), bytes.fromhex(said["scrypt"])
+def _print(fields: dict[str, Any]) -> Print:
+    length, digest = int(fields["length"]), bytes.fromhex(fields["scrypt"])
     if not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
         raise ValueError
-    first, second = bytes([*said["sums"]])
+    first, second = bytes([*fields["sums"]])
     return Print(length, (first, second), digest)
 
 
@@ -180,7 +180,7 @@ def digest_of(text: bytes, salt: bytes) -> bytes:
 
 
 class Replacer:
-    """Replaces texts by the marker, and removes entries with some ids; `met` are the forms that were found."""
+    """Replaces texts by the marker and removes entries by id; `met` are the forms that were found."""
 
     def __init__(self, texts: Iterable[bytes], ids: Collection[str] = ()) -> None:
         self.texts = sorted({*texts}, key=lambda text: (-len(text), text))
@@ -206,7 +206,7 @@ class Replacer:
         return data
 
     def _clean_link(self, link: re.Match[bytes]) -> bytes:
-        """Return the name that the file has now to which a link leads."""
+        """Return a link's new target, for a file that was renamed."""
         self.met.update(form for form in self._forms if form in link[0])
         return self.clean_path(link[0])
 
@@ -244,7 +244,7 @@ def forms(text: bytes) -> set[bytes]:
 
 
 def _without_parts(data: bytes, text: bytes) -> bytes:
-    """Return a content without truncated parts of a text beside an ellipsis: ends are turned into beginnings."""
+    """Return a content without truncated parts of a text beside an ellipsis; it is reversed to find cut beginnings."""
     if len(text) <= _PART or (text[:_PART] not in data and text[-_PART:] not in data):
         return data
     data = _without_starts(data, text, _ELLIPSIS, MARKER, b" ,;:.\n")
@@ -252,7 +252,7 @@ def _without_parts(data: bytes, text: bytes) -> bytes:
 
 
 def _without_starts(data: bytes, text: bytes, ellipsis: bytes, marker: bytes, blanks: bytes) -> bytes:
-    """Return a content with a marker for the longest beginning of a text before each ellipsis and some blanks."""
+    """Return a content with the marker for the longest beginning of a text before each ellipsis (and blanks)."""
     *pieces, last = data.split(ellipsis)
     for place, piece in enumerate(pieces):
         bare, start = piece.rstrip(blanks), text[:_PART]
@@ -265,14 +265,14 @@ def _without_starts(data: bytes, text: bytes, ellipsis: bytes, marker: bytes, bl
 
 
 _CHUNK = 1 << 20  # bytes searched at a time
-_SUMS = 1 << 16  # different sums: one window in so many matches by chance
-# Digests that a record, and all records, may cost beyond three times as many as chance explains. One takes some 40 ms.
+_SUMS = 1 << 16  # number of sums: one window in so many matches by chance
+# Digests (40 ms each) that one record, and all records, may cost beyond three times the number expected by chance.
 _SPARE, _SPARE_IN_ALL = 4, 20
 _TIMES = 3
 
 
 class Seeker:
-    """Looks for the texts of records; `found` has them by the key of their record, `known` all found or given ones.
+    """Searches for the texts of records; `found` has them by record key, `known` are all found or given ones.
 
     The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `gave_up`.
     """
@@ -292,14 +292,14 @@ class Seeker:
             self._try(text, sums_of(text), free=True)
 
     def _set_fingerprints(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
-        """Look for these from now on; `done` is whether there are none."""
+        """Search for these fingerprints from now on; `done` is True if there are none."""
         self._open, self.done = wanted, not wanted
         self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
         for record, mark in wanted:
             self._wanted.setdefault(mark.length, {}).setdefault(mark.sums, []).append((record, mark))
 
     def seek(self, data: bytes, before: bytes = b"") -> None:
-        """Search a content; parts that are also in `before` were searched already."""
+        """Search a content, except parts that are also in `before`, which was searched already."""
         if self.done:
             return
         longest = max(self._wanted)

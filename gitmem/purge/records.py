@@ -1,7 +1,7 @@
-"""Which records of purges this machine follows, and what they may take out (docs/sync.md, "Purging").
+"""Decide which purge records this machine applies, and what they may remove (docs/sync.md, "Purging").
 
-A leaked token goes unasked, the memory does not: a purge of another machine may change bodies only, no id, trailer,
-structural header field or name, and only a little of them.
+Without asking the user, a purge of another machine may remove a leaked token but not the memory: it may change only
+bodies, no id, trailer, structural header field or name, and only a little of them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MOST_CLEAN = 40
 class State(Value):
     """The records of purges on this machine, each by its key.
 
-    `records` were applied, and the history of the commits in `clean` holds none of their texts. The user made or
+    `records` were applied, and the history of the commits in `clean` contains none of their texts. The user made or
     accepted those in `agreed` and refused those in `refused`; `waiting` maps those without an answer to the reason.
-    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer,
-    `told` says in words what the last purges of other machines removed.
+    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer;
+    `told` are sentences about what the last purges of other machines removed.
     """
 
     records: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class State(Value):
 
     @property
     def unfollowed(self) -> dict[str, str]:
-        """The reason why each record is not followed that waits for an answer or was refused."""
+        """The reason for each record that is not applied: it waits for an answer or was refused."""
         return {**self.waiting, **dict.fromkeys(self.refused, "you refused it on this machine")}
 
     def with_clean(self, commits: Iterable[str]) -> State:
@@ -55,8 +55,8 @@ class State(Value):
 
     def with_waiting(self, waiting: Mapping[str, str]) -> State:
         """Return the state with more waiting records, which no longer count as applied."""
-        left = tuple(key for key in self.records if key not in waiting)
-        return self._replace(records=left, waiting={**self.waiting, **waiting})
+        applied = tuple(key for key in self.records if key not in waiting)
+        return self._replace(records=applied, waiting={**self.waiting, **waiting})
 
 
 def state_file(private: str) -> str:
@@ -86,21 +86,21 @@ def write_state(private: str, state: State) -> None:
 
 
 SUFFIX = ".json"
-MOST_UNASKED = 128  # texts, of all records that are followed unasked
+MOST_UNASKED = 128  # texts of all records applied without asking
 _MOST_FILES = 1000
-_MOST_ASIDE = 100  # that are remembered
+_MOST_ASIDE = 100  # invalid files to remember
 _MOST_LISTED = 5
 
 
 def record_path(key: str) -> str:
-    """Return the path of the record of a purge, by its id or its key, which begins with the id."""
+    """Return the path of a purge record, by its id or its key, which begins with the id."""
     return f"{PURGED}/{key.partition(' ')[0]}{SUFFIX}"
 
 
 def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecord, ...], tuple[str, ...]]:
-    """Return the records of some commits, and the invalid files in the records' folder; mostly by one process.
+    """Return the records of some commits, and the invalid files in the records' folder; usually by one git process.
 
-    If there are more than `_MOST_FILES` files, those known here are read first, and the others up to that number.
+    Known files are read first, at most `_MOST_FILES` in all.
     """
     with store.repository.reading() as objects:
         folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
@@ -160,7 +160,7 @@ def followed_paths(store: Store) -> set[str]:
 
 
 def news(before: State, after: State) -> list[str]:
-    """Return notices on followed and waiting records, and on invalid files, that `before` lacks."""
+    """Return notices about applied and waiting records, and invalid files, that `before` lacks."""
     notices = []
     if after.removed > before.removed:
         names = ", ".join(record_path(key) for key in after.records if key not in before.records)
@@ -168,8 +168,8 @@ def news(before: State, after: State) -> list[str]:
         notices.append(f"A purge of another machine was followed: it took {size:,} bytes out of texts{where}.")
     for key in (key for key in after.waiting if key not in before.waiting):
         path, why = record_path(key), after.waiting[key]
-        said = f"this purge of another machine waits for your answer: {why}"
-        notices.append(f"{path}: {said}. See 'gitmem review {path}'.")
+        problem = f"this purge of another machine waits for your answer: {why}"
+        notices.append(f"{path}: {problem}. See 'gitmem review {path}'.")
     new = (path for path in after.aside if path not in before.aside)
     notices += [f"{path} is not a valid record of a purge; it is ignored." for path in new]
     more = len(notices) - _MOST_LISTED
@@ -179,9 +179,9 @@ def news(before: State, after: State) -> list[str]:
 def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
     answered = {*state.agreed, *state.unfollowed}
-    asked = [record for record in records if record.key not in answered]
+    unanswered = [record for record in records if record.key not in answered]
     texts, waiting = 0, {}
-    for record in sorted(asked, key=lambda record: (record.key not in state.records, record.key)):
+    for record in sorted(unanswered, key=lambda record: (record.key not in state.records, record.key)):
         if texts + len(record.prints) > MOST_UNASKED:
             waiting[record.key] = f"more than {MOST_UNASKED} texts would be purged unasked"
         else:
@@ -203,7 +203,7 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 
 
 class _Effect:
-    """What a purge of some texts would do: why it may not (`broken`), the bytes it removes, and the files."""
+    """The effect of purging some texts: why it is not allowed (`broken`), the bytes it removes, and the files."""
 
     def __init__(self, walked: Sequence[Written], texts: Collection[bytes]) -> None:
         self.replacer, self.removed, self.files = Replacer(texts), 0, set[bytes]()
@@ -212,7 +212,7 @@ class _Effect:
             self.broken = f"one of its texts has fewer than {_LEAST} bytes"
 
     def meet(self, path: bytes, data: bytes, before: bytes) -> None:
-        """Add the effect on a content; a match that the version before it has, too, counts once."""
+        """Add the effect on a content; a match that the version before has as well counts once."""
         clean = self.replacer.clean(data)
         if clean != data:
             self.files.add(path)
@@ -225,9 +225,9 @@ class _Effect:
 def judge(
     store: Store, walked: Sequence[Written], tips: Collection[str], met: Mapping[str, Collection[bytes]], removed: int
 ) -> tuple[dict[str, str], int]:
-    """Return why purges wait, by key of their record, and how many bytes the others remove.
+    """Return why purges must wait, by record key, and how many bytes the others remove.
 
-    `met` are their texts that were found; earlier ones removed `removed` bytes unasked.
+    `met` has their texts that were found; earlier purges removed `removed` bytes unasked.
     """
     effects = {key: _Effect(walked, texts) for key, texts in met.items()}
     anything = Replacer(set().union(*met.values()))

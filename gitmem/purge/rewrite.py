@@ -1,8 +1,8 @@
-"""Apply the records of purges to a store and to fetched commits (docs/sync.md, "Purging").
+"""Apply purge records to a store and to fetched commits (docs/sync.md, "Purging").
 
 Order: write the new commits, move all refs at once, then update files, caches and objects. `purging` in the private
-folder says that this began; after a kill the next command begins it again, and comes to the same commits. In a
-project's own repository only gitmem's refs and reflogs change.
+folder exists meanwhile; after a kill the next command starts again and writes the same commits. In a project's own
+repository only gitmem's refs and reflogs change.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ from gitmem.values import Value
 _DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
-_MOST_TOLD = 20  # purges of which it is shown what they removed
-_LOOKED_UP = 5  # records of authors; each costs digests of 40 ms, and anybody may push hundreds
+_MOST_TOLD = 20  # purges whose effect is shown
+_LOOKED_UP = 5  # records whose authors are looked up: each costs digests of 40 ms, and anybody may push hundreds
 _NAME = 80  # characters of an author's name
 
 
@@ -121,24 +121,24 @@ def clean_commits(
 
 
 def _concerns(git: Git, walked: Sequence[Written], record: PurgeRecord) -> bool:
-    """Return whether some commits have anything of a record's authors and sessions; a part says so too often."""
+    """Return whether commits contain anything of a record's authors and sessions; in a part of history too often."""
     erased = find_erased(git, walked, [record])
     return bool(erased.paths or find(git, walked, Replacer(erased.texts, erased.ids)))
 
 
 def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
-    """Return the purges that no machine of the user's made, each with the reason to ask.
+    """Return the purges that none of the user's machines made, each with the reason to ask.
 
-    It is theirs if the commit of the record is by them, and they listed its machine or signed the commit.
+    A purge is the user's if its record's commit is theirs, and they listed its machine or signed the commit.
     """
     if not records:
         return {}
     fetched = read_refs(store.repository.git, _FETCHED).values()
     revisions = dict.fromkeys([*tips, *filter(None, [store.tip]), *fetched])
-    made: dict[str, dict[str, Commit]] = {}  # the commits that added or changed each record, merges as well
+    commits_of: dict[str, dict[str, Commit]] = {}  # the commits that added or changed each record, merges as well
     for addition in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
-        made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
-    commits = {oid: commit for record in records for oid, commit in made.get(record_path(record.id), {}).items()}
+        commits_of.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
+    commits = {oid: commit for record in records for oid, commit in commits_of.get(record_path(record.id), {}).items()}
     is_user = partial(store.is_user, gitmem=False, address=store.identity().result().email)
     own = [oid for oid, commit in commits.items() if is_user(commit.author, commit.email)]
     trusted = {oid for oid in own if commits[oid].value(Trailer.MACHINE) in store.config.purge.machines}
@@ -147,7 +147,7 @@ def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord
     trusted |= {oid for oid, signer in signers.items() if is_user("", signer)}
     untrusted = {}
     for record in records:
-        for oid, commit in made.get(record_path(record.id), {}).items():
+        for oid, commit in commits_of.get(record_path(record.id), {}).items():
             if oid not in trusted:
                 machine = commit.value(Trailer.MACHINE) or "an unknown machine"
                 name = one_line(commit.author, _NAME)
@@ -174,7 +174,7 @@ def seek_texts(
 
 
 def clean_incoming(store: Store, commit: str, *holders: str) -> str:
-    """Return a fetched commit, rewritten if it holds texts purged by records of this memory or of `holders`."""
+    """Return a fetched commit, rewritten if it contains texts purged by records of this memory or of `holders`."""
     records = followed_at(store, store.tip, *holders)
     return clean_commits(store, [commit], records).commits.get(commit, commit) if records else commit
 
@@ -223,12 +223,12 @@ def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] 
 
 
 def check_history(store: Store) -> None:
-    """Refuse to rewrite a history of which a part is not here; raises RefusedError."""
+    """Raise RefusedError if a part of history is missing, so that it cannot be rewritten."""
     check_whole(store.repository.git, store.repository.layout.common_dir, store.tip or "HEAD")
 
 
 def _tell(store: Store, before: State, done: Applied) -> None:
-    """Note what purges of other machines removed, for `gitmem status`."""
+    """Record what purges of other machines removed, for `gitmem status`."""
     after = read_state(store.private)
     new = [record_path(key) for key in after.records if key not in before.records]
     if new:
@@ -236,8 +236,8 @@ def _tell(store: Store, before: State, done: Applied) -> None:
         words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"
         write_state(store.private, after._replace(told=(*after.told, words)[-_MOST_TOLD:]))
     elif done.commits:
-        said = f"Purged words were saved again: this sync took them out of {count(done.commits, 'commit')}"
-        done.notices.append(f"{said}. To keep what they say, save it in other words.")
+        message = f"Purged words were saved again: this sync took them out of {count(done.commits, 'commit')}"
+        done.notices.append(f"{message}. To keep what they say, save it in other words.")
 
 
 def sweep(store: Store) -> None:
@@ -254,7 +254,7 @@ def locked(store: Store) -> Iterator[Lock]:
 
 
 def begin(store: Store, stash: Mapping[str, str] = {}) -> None:
-    """Note that a purge is under way, with the rewritten stash: if this process is killed, the next command goes on."""
+    """Record that a purge is running, with the rewritten stash, so that the next command continues after a kill."""
     write_json(os.path.join(store.private, PURGING), {"v": 1, "stash": [*stash.items()]}, sync=True)
 
 
@@ -264,7 +264,7 @@ def _end(store: Store) -> None:
 
 
 def _stash(store: Store) -> dict[str, str]:
-    """Return the messages of the stash by commit, newest first, and what a killed purge has noted of it."""
+    """Return the stash's messages by commit, newest first, including those that a killed purge recorded."""
     entries = stashed(store.repository.git) if store.has_separate_repository else []
     with contextlib.suppress(ValueError, TypeError, KeyError):
         entries += [(str(oid), str(words)) for oid, words in read_json(os.path.join(store.private, PURGING))["stash"]]
@@ -280,7 +280,7 @@ def resume(store: Store, lock: Lock) -> Applied | None:
         if not records:
             _end(store)
             return None
-        if tip and marked and store.repository.is_ancestor(marked, tip):  # it had not moved the branch
+        if tip and marked and store.repository.is_ancestor(marked, tip):  # the killed purge had not moved the branch
             recover(store, tip)
         return apply(store, lock, records)
 
@@ -342,7 +342,7 @@ def _bring_up_files(store: Store, replacer: Replacer, done: Applied) -> None:
     with contextlib.suppress(GitFailedError):  # git removed the former commit meanwhile
         changes = store.repository.changes(marked or tip, tip)
     for change in changes:
-        with contextlib.suppress(RefusedError, OSError):  # what cannot be read is not brought up either
+        with contextlib.suppress(RefusedError, OSError):  # an unreadable file is not updated either
             disk = store.files.read(change.path)
             if disk is not None and blob_id(disk, like=tip) not in {change.old, change.new}:
                 executable = change.mode == "100755"
@@ -352,7 +352,7 @@ def _bring_up_files(store: Store, replacer: Replacer, done: Applied) -> None:
 
 
 def _clean_private(store: Store, seeker: Seeker) -> None:
-    """Clean the files of the private folder; keep their times, by which events of hooks are dated."""
+    """Clean the files of the private folder, and keep their times, which date the events of hooks."""
     for path in plain_files(store.private):
         if os.path.basename(path).startswith((PURGING, "lock")):
             continue
@@ -386,7 +386,7 @@ def _expunge(store: Store, stash: Mapping[str, str], replacer: Replacer, done: A
     if stash:
         stash_again(git, [*stash.items()])
     forget_moves(git)
-    if stash:  # again, since the stash is a reflog itself
+    if stash:  # again, since the stash is itself a reflog
         stash_again(git, [*stash.items()])
     remove_unreachable(git, common)
     if os.path.exists(os.path.join(common, "objects", "info", "alternates")):

@@ -13,7 +13,7 @@ from gitmem.store.store import PURGING, Store
 
 
 def finish_purge(store: Store) -> Store:
-    """Finish an interrupted purge, unless another process is at it, and return the store with its notices."""
+    """Finish an interrupted purge, unless another process is doing so, and return the store with its notices."""
     if not os.path.exists(os.path.join(store.private, PURGING)) or not store.may_write():
         return store
     from gitmem.purge.rewrite import resume  # noqa: PLC0415  # each door opens a store through here, and few resume
@@ -22,7 +22,7 @@ def finish_purge(store: Store) -> Store:
         store.repository.branch()  # raises UnfinishedError before waiting for the lock
         with store.lock("purge").acquire(store.config.lock.wait_seconds) as lock:
             result = resume(store, lock) if os.path.exists(os.path.join(store.private, PURGING)) else None
-    except (BusyError, UnfinishedError):  # the transaction says so
+    except (BusyError, UnfinishedError):  # a transaction will report that
         return store
     except (GitmemError, OSError) as error:
         store.notices.append(f"An interrupted purge could not be finished: {error}")
