@@ -1,7 +1,7 @@
 """Merge the headers and the bodies of three versions of a document (docs/format.md, "Merging").
 
-Headers are merged field by field, bodies by section, entry and line: entries are identified by their ids, wherever they
-are, and merged first; then the sections are merged one by one, with each entry as one token. Tested through
+Headers are merged field by field, bodies by section, entry and line: entries are identified by id wherever they are,
+and merged first; then the sections are merged one by one, with each entry as one token. Tested through
 `tests/merge/test_documents.py`.
 """
 
@@ -20,7 +20,7 @@ from gitmem.values import Value
 _BLANK = " \t\r\n"
 TOP = "(top)"  # name of the part before the first section in the field `review`
 
-_Key = tuple[int, str, int]  # of a section: level, title in lower case, and how many of that title came before
+_Key = tuple[int, str, int]  # of a section: level, title in lower case, number of earlier ones with this title
 
 
 class MergedBody(Value):
@@ -31,7 +31,7 @@ class MergedBody(Value):
 
 
 class _Part(Value):
-    """A section: its heading's line, its text, the blank lines at its end, and whether it is the last."""
+    """A section: its heading line, title, tokens, the blank lines at its end, and whether it is the last."""
 
     heading: str
     title: str
@@ -49,7 +49,7 @@ class _Body(Value):
 
 
 class _Settled(Value):
-    """The merged entries: their texts, their sections, and new copies by their originals."""
+    """The merged entries: texts and sections by id, ids with a clash, and new copies by their originals."""
 
     texts: dict[str, str]
     places: dict[str, _Key]
@@ -58,9 +58,9 @@ class _Settled(Value):
 
 
 def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) -> MergedBody:
-    """Return three bodies merged; where both sides have something of their own, `older` comes first.
+    """Merge three bodies; where both sides added something, `older` comes first.
 
-    The caller merges the facts as well, whose words their lines then get; without `with_facts` it does not.
+    `with_facts`: the caller also merges the facts, and their lines then get the facts' words.
     """
     before, *sides = (_take_apart(text) for text in (base, older, newer))
     settled = _settle(before, sides, with_facts=with_facts)
@@ -82,9 +82,9 @@ def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) 
 
 
 def survivors(base: str, changed: str) -> tuple[str | None, bool]:
-    """Return a log without the entries it shares with the base, and whether more than entries was changed.
+    """Return a log without the entries it shares with the base, and whether anything but entries changed.
 
-    None if no entry is left. So a log that the other side removed keeps only new entries (docs/format.md, "Merging").
+    The log is None if no entry is left. For a log that the other side removed (docs/format.md, "Merging").
     """
     before, after = _take_apart(base), _take_apart(changed)
     old = {entry for entry, text in after.entries.items() if _plain(before.entries.get(entry)) == _plain(text)}
@@ -135,12 +135,12 @@ def _take_apart(text: str) -> _Body:
 
 
 def _token(identifier: str, text: str, time: str) -> Token:
-    """Return the token of an entry, ordered by its time: not every id has one."""
+    """Return the token of an entry, ordered by its time, as not every id contains one."""
     return Token(f"^{identifier}", text, f"{time} {identifier}")
 
 
 def _entry_of(token: Token) -> str:
-    """Return the id of the entry that a token is, "" for a line."""
+    """Return the id of a token's entry, "" for a line."""
     return token.key[1:] if token.order else ""
 
 
@@ -155,7 +155,7 @@ def _settle(base: _Body, sides: Sequence[_Body], *, with_facts: bool) -> _Settle
             text = texts[2] if with_facts else _both(texts[1], texts[2])
             settled.clashes.update(() if with_facts else (entry,))
         elif text is None and texts[1] and texts[2]:
-            # A side that already has the other's version as a copy is a merge of both: its version stays.
+            # A side that has the other's version as a copy already merged both: its version stays.
             merged = _copy(entry, texts[2])[0] in older.entries
             text, rest = (texts[1], texts[2]) if merged else (texts[2], texts[1])
             copy, copied = _copy(entry, rest)
@@ -170,7 +170,7 @@ def _settle(base: _Body, sides: Sequence[_Body], *, with_facts: bool) -> _Settle
 
 
 def _settled(texts: Sequence[str | None]) -> str | None:
-    """Return the merged version of an entry; None if it is removed, and if both sides changed it."""
+    """Return the merged version of an entry; None if it is removed, or if both sides changed it."""
     base, older, newer = (_plain(text) for text in texts)
     if newer in (older, base):
         return texts[1]
@@ -196,7 +196,7 @@ def _both(older: str, newer: str) -> str:
 
 
 def _like(model: str | None, text: str) -> str:
-    """Return the lines of a text with the line ends of another."""
+    """Return a text with the line ends of `model`."""
     newline = newline_of(model or "")
     return text.replace("\n", newline) + newline
 
@@ -215,7 +215,7 @@ def _copy(identifier: str, text: str) -> tuple[str, str]:
 
 
 def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
-    """Return the section of an entry, from the side that moved it; the order of the sides does not matter."""
+    """Return the section of an entry, from the side that moved it, independent of the order of the sides."""
     places = {place for place in (older, newer) if place is not None}
     return max(places - {base} or places)
 
@@ -234,7 +234,7 @@ def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]
 
 
 def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[Token]:
-    """Return tokens with each entry once, preceded by its other version if both sides changed it."""
+    """Return each entry only once, preceded by its other version if both sides changed it."""
     twice = []
     for token in tokens:
         entry = _entry_of(token)
@@ -250,7 +250,7 @@ def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[To
 
 
 def _order(sides: Sequence[_Body]) -> list[_Key]:
-    """Return the sections in order; added ones of both sides in one place are sorted by title."""
+    """Return the sections in order; those that both sides added in one place are sorted by title."""
     keys = {str(key): key for body in sides for key in body.parts}
     rows = [[Token(str(key), "", key[1]) for key in body.parts] for body in sides]
     return list(dict.fromkeys(keys[token.key] for token in union(*rows)))

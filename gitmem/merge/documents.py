@@ -1,8 +1,8 @@
-"""Merge three trees: first the names, then each file, a document by header and body (docs/format.md, "Merging").
+"""Merge three versions of a file, a document by header and body (docs/format.md, "Merging").
 
 Pure and commutative: all machines get the same bytes, whichever side is `ours`. Nothing that a side added or changed is
-lost, and no file holds conflict markers: if both changed the same words, the file has both versions and the header
-field `review` names the sections. A file unchanged on one side comes out as the other's, byte for byte.
+lost, and no file gets conflict markers: if both changed the same words, the file has both versions and the header
+field `review` names the sections. If one side did not change a file, the result is the other's, byte for byte.
 tests/merge/test_documents.py has a test for each scenario.
 """
 
@@ -76,7 +76,7 @@ class Merged(Value):
 def merge(
     path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, with_facts: bool = True
 ) -> Merged:
-    """Return three versions of the file at `path` merged; None stands for a version without it. Never raises.
+    """Merge three versions of the file at `path`; None stands for a version without it. Never raises.
 
     For `with_facts` see `gitmem.merge.bodies.merge_bodies`.
     """
@@ -101,7 +101,7 @@ def has_markers(data: bytes) -> bool:
 
 
 def without_markers(path: str, data: bytes) -> bytes:
-    """Return a file with git's conflict markers, with both sides merged by gitmem."""
+    """Replace git's conflict markers in a file by gitmem's merge of both sides."""
     versions = _versions(data)
     return data if versions is None else merge(path, *versions, with_facts=False).data or b""
 
@@ -122,7 +122,7 @@ def is_beside(path: str) -> bool:
 
 
 def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merged:
-    """Return what is left of a file that one side removed: the other's change, or of a log the new entries."""
+    """Return the result for a file that one side removed: the other's change, for a log its new entries."""
     assert changed is not None
     if not path.endswith(".md"):
         return Merged(changed, MergeStatus.TAKEN)
@@ -136,7 +136,7 @@ def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merge
 
 
 def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: bool = False) -> Merged:
-    """Return files of an unknown kind merged by line, or one with the other beside it."""
+    """Merge files of an unknown kind by line, or keep one with the other beside it."""
     first, second = sorted((ours, theirs), key=lambda data: (len(data), data))
     merged = merge_lines(first, base or b"", second, both_add=both_add)
     if merged is not None:
@@ -151,7 +151,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, 
     before = Document.parse(base or b"")
     sides = (Document.parse(data) for data in (ours, theirs))
     older, newer = sorted(sides, key=lambda document: (moment_of(document.get("updated")), document.render()))
-    if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
+    if path.startswith(f"{SUMMARIES}/"):  # derived files: either version will do
         return Merged(max((ours, theirs), key=_worth), MergeStatus.MERGED)
     if older.problem or newer.problem:
         return _merge_unknown(base, ours, theirs, both_add=True)

@@ -10,13 +10,13 @@ from gitmem.platform.machine import UTC, date, datetime
 from gitmem.text.difference import ended, lines, merge_tokens
 
 _MISSING = object()
-# Counters, which add up over both sides; the numbers of a summary do not.
+# Counters, whose changes on both sides add up; the numbers of a summary do not.
 _COUNTERS = frozenset({"uses", "retrievals", "hits", "successes", "failures", "count"})
 _OLDEST, _NEWEST = "created", "updated"
 
 
 def merge_headers(base: str | None, older: str | None, newer: str | None, newline: str) -> str | None:
-    """Merge three headers, of which any may be None; `newer` decides remaining conflicts.
+    """Merge three headers, each of which may be None; `newer` decides remaining conflicts.
 
     Raises YamlTextError if one of them cannot be read, or the result cannot be written.
     """
@@ -38,7 +38,7 @@ def merge_headers(base: str | None, older: str | None, newer: str | None, newlin
 def merge_mappings(
     base: Mapping[str, object], older: Mapping[str, object], newer: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return three mappings merged, key by key, in the order of `newer`, then of `older`."""
+    """Merge three mappings key by key, in the order of `newer`, then of `older`."""
     merged = {}
     for key in dict.fromkeys([*newer, *older]):
         value = _merged(key, *(mapping.get(key, _MISSING) for mapping in (base, older, newer)))
@@ -79,7 +79,7 @@ def _sets(base: list[object], older: list[object], newer: list[object]) -> list[
 
 
 def moment_of(value: object) -> tuple[float, str]:
-    """Return the sort key of a time value; values that are no time come first."""
+    """Return the sort key of a time; other values come first."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             value = datetime.fromisoformat(value.strip())

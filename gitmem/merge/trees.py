@@ -20,15 +20,15 @@ class MergedTrees(Value):
 def merge_trees(
     base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes], *, around: Collection[str] = ()
 ) -> MergedTrees:
-    """Return the files of three trees merged, as content by path; None for a file that goes.
+    """Merge the files of three trees; the result is content by path, None for a removed file.
 
-    Each mapping holds at least the files in which two of the trees differ; `around` are the paths of all others, with
-    which new names must not collide.
+    Each mapping has at least the files in which two of the trees differ; `around` are all other paths, with which new
+    names must not collide.
     """
     merged = MergedTrees({}, set())
     sides = (ours, theirs)
     names = _renamed(base, sides)
-    for path, targets in sorted(names.items()):  # not by side: two may have renamed two files to one name
+    for path, targets in sorted(names.items()):  # not by side: both may have renamed different files to one name
         _merge_renamed(merged, path, targets, base, sides)
     followed = set(names) | {target for targets in names.values() for target in targets if target}
     for name, twin in _twins(base, sides, followed):
@@ -49,20 +49,20 @@ def _add(merged: MergedTrees, path: str, base: bytes | None, ours: bytes | None,
 
 
 def _put(merged: MergedTrees, path: str, data: bytes | None, *, review: bool = False) -> None:
-    """Record a merged file; two of the same name become one."""
-    there = merged.files.get(path)
-    if there is not None and data is not None and there != data:
+    """Record a merged file; two with the same name become one."""
+    present = merged.files.get(path)
+    if present is not None and data is not None and present != data:
         merged.files[path] = None
-        _add(merged, path, None, there, data)
+        _add(merged, path, None, present, data)
         return
-    if data is not None or there is None:
+    if data is not None or present is None:
         _drop(merged, path)
         merged.files[path] = data
         merged.review.update((path,) * review)
 
 
 def _drop(merged: MergedTrees, path: str) -> bool:
-    """Record a file as gone, and return whether it was to be reviewed."""
+    """Record a file as removed, and return whether it was to be reviewed."""
     review = path in merged.review
     merged.review.discard(path)
     merged.files[path] = None
@@ -78,13 +78,13 @@ def _renamed(
     """
     by_old: dict[str, list[str | None]] = {}
     for number, side in enumerate(sides):
-        gone = [path for path in base if path not in side and not path.startswith(f"{ARCHIVE}/")]
-        come = [path for path in side if path not in base and not path.startswith(f"{ARCHIVE}/")]
-        if not gone or not come:
+        removed = [path for path in base if path not in side and not path.startswith(f"{ARCHIVE}/")]
+        added = [path for path in side if path not in base and not path.startswith(f"{ARCHIVE}/")]
+        if not removed or not added:
             continue
         # A file unchanged on the other side needs no merge, also if renamed.
-        wanted = [path for path in gone if sides[1 - number].get(path) != base[path]]
-        for old, new in _pairs(base, side, wanted, come):
+        wanted = [path for path in removed if sides[1 - number].get(path) != base[path]]
+        for old, new in _pairs(base, side, wanted, added):
             by_old.setdefault(old, [None, None])[number] = new
     return {path: (targets[0], targets[1]) for path, targets in by_old.items()}
 
@@ -92,23 +92,23 @@ def _renamed(
 def _twins(
     base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
 ) -> Iterable[tuple[str, str]]:
-    """Return both names of each document that the sides made in one folder under different names, the lesser first."""
+    """Return both names of each document that the sides added to one folder under different names, the lesser first."""
     new = [sorted(side.keys() - base.keys() - {*followed}) for side in sides]
-    made = [{(path.rpartition("/")[0], id_in(path)): path for path in paths if is_id(id_in(path))} for paths in new]
-    for key in sorted(made[0].keys() & made[1].keys()):
-        first, second = made[0][key], made[1][key]
+    added = [{(path.rpartition("/")[0], id_in(path)): path for path in paths if is_id(id_in(path))} for paths in new]
+    for key in sorted(added[0].keys() & added[1].keys()):
+        first, second = added[0][key], added[1][key]
         if first not in sides[1] and second not in sides[0] and _keys(sides[0][first])[0] == _keys(sides[1][second])[0]:
             yield min(first, second), max(first, second)
 
 
 def _pairs(
-    base: Mapping[str, bytes], side: Mapping[str, bytes], gone: Iterable[str], come: Iterable[str]
+    base: Mapping[str, bytes], side: Mapping[str, bytes], removed: Iterable[str], added: Iterable[str]
 ) -> Iterable[tuple[str, str]]:
     keys: dict[object, str | None] = {}
-    for path in sorted(come):
+    for path in sorted(added):
         for key in _keys(side[path]):
             keys[key] = None if key in keys else path  # ambiguous
-    for old in sorted(gone):
+    for old in sorted(removed):
         new = next((keys[key] for key in _keys(base[old]) if keys.get(key)), None)
         if new is not None:
             yield old, new
