@@ -1,12 +1,12 @@
-"""The record of which exchange wrote which lines of code (docs/format.md, "Lines of code"). Pure.
+"""Record which exchange wrote which lines of code (docs/format.md, "Lines of code"). Pure.
 
-A row of a day's record says when an exchange began, names it and a file of the project, and has digests of the lines
-that the exchange added to that file:
+A row of a day's record has the time when an exchange began, its id, digests of the lines that it added to a file of
+the project, and that file:
 
     14:03:22 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/loader.py
 
-Digests, and not the lines themselves, keep the project's code out of the memory. They are made of a normalised line, so
-that indentation, quotes and trailing commas of a formatter do not matter.
+Digests keep the project's code itself out of the memory. They are computed from normalised lines, so that a formatter's
+indentation, quotes and trailing commas do not matter.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from hashlib import blake2b
 from gitmem.values import Value
 
 FOLDER = "lines"
-FEWEST_LETTERS = 8  # of a line that is recorded: shorter ones ("else:", "return x") stand everywhere
-MOST_LINES = 4_000  # of one exchange in one file; the rest of a generated file says nothing about a request
+FEWEST_LETTERS = 8  # in a recorded line: shorter ones ("else:", "return x") occur everywhere
+MOST_LINES = 4_000  # of one exchange in one file; more are generated, and no evidence of a request
 _MAX_PATH = 400  # characters
 _DIGEST = 11  # characters of base64 for 8 bytes
 _ROW = re.compile(
@@ -65,18 +65,18 @@ def digest_of(line: str) -> str:
 
 
 def digests_of(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the digests of lines, each once, in order, of at most `MOST_LINES`."""
+    """Return the distinct digests of lines, in order, of at most `MOST_LINES`."""
     digests = dict.fromkeys(filter(None, map(digest_of, lines)))
     return tuple(digests)[:MOST_LINES]
 
 
 def is_below_project(path: str) -> bool:
-    """Return whether a relative path names a file of the project, and none outside of it."""
+    """Return whether a relative path stays within the project."""
     return not (path.startswith(("/", "~", "../")) or path[1:3] in {":/", ":\\"} or "/../" in path)
 
 
 def parse_written(data: bytes) -> list[Written]:
-    """Return the rows of a record; lines of another form are passed over."""
+    """Return the rows of a record; skip lines of another form."""
     rows = map(_ROW.fullmatch, data.decode("utf-8", "replace").split("\n"))
     return [Written(row[1], row[2], row[4], _parts(row[3])) for row in rows if row]
 
@@ -87,7 +87,7 @@ def add_written(data: bytes, new: Iterable[Written]) -> bytes:
 
 
 def merge_written(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Return three versions merged, rows and digests as sets, whichever side is ours."""
+    """Merge three versions, rows and digests as sets, whichever side is ours."""
     before, *sides = (
         {_key(row): frozenset(row.digests) for row in parse_written(data)} for data in (base, ours, theirs)
     )

@@ -1,7 +1,7 @@
 """A markdown file with YAML front matter; an edit changes no other byte.
 
 The very first line is `---`, and a later line `---` or `...` ends the header, as YAML, Jekyll and Pandoc have it.
-Blanks may follow either fence, a byte order mark may stand before the first, and a byte that is not UTF-8 survives.
+Blanks may follow either fence, a byte order mark may precede the first, and bytes that are not UTF-8 are kept.
 python-frontmatter accepts other fences, and strips the body.
 """
 
@@ -30,7 +30,7 @@ class BrokenHeaderError(ValueError):
 
 
 class Document(Value):
-    """A markdown file with optional YAML front matter; `parse`, the way to make one, renders back to the same bytes."""
+    """A markdown file with optional YAML front matter; what `parse` returns renders to the same bytes."""
 
     header: str | None  # the YAML between the fences, each line with its end; None: no front matter
     body: str  # the text after the closing fence's line, or all without a byte order mark
@@ -39,7 +39,7 @@ class Document(Value):
 
     @classmethod
     def parse(cls, data: bytes) -> Document:
-        """Take `data` apart. Never raises, and reads no YAML: `metadata` does, when it is asked for."""
+        """Split `data` into its parts. Never raises; only `metadata` parses the YAML, on first use."""
         start, end, body = _parts(data)
         return cls(
             header=decoded(data[start:end]) if body > end else None,
@@ -88,24 +88,26 @@ class Document(Value):
         return Document(header, self.body, self.opening + fence, fence)
 
     def remove(self, key: str) -> Document:
-        """Return the document without `key`, and without a header that is empty then. Raises as `set` does.
+        """Return the document without `key`, and without its header if that is then empty. Raises as `set`.
 
-        Its two fences stay before a body that begins with a header of its own.
+        The fences stay if the body itself begins like a header.
         """
         from gitmem.document.yaml import remove_value
 
         self._require_readable_header()
         if self.header is None:
             return self
-        left = Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
+        remaining = Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
         bare = Document(None, self.body, self.opening.partition("---")[0])
-        return bare if not left.header and Document.parse(bare.render()) == bare and not bare.problem else left
+        return (
+            bare if not remaining.header and Document.parse(bare.render()) == bare and not bare.problem else remaining
+        )
 
     def with_body(self, body: str) -> Document:
-        """Return the document with another body, also where the header is broken.
+        """Return the document with another body, even if the header is broken.
 
         If the document has no header, one at the beginning of the body becomes its header, as every reader sees it.
-        Raises UnicodeEncodeError for a lone surrogate that stands for no byte.
+        Raises UnicodeEncodeError for a lone surrogate that represents no byte.
         """
         head = self.opening + (self.header or "") + self.closing
         if self.closing and body and self.closing[-1] not in "\r\n":
@@ -121,7 +123,7 @@ class Document(Value):
 
 
 def _parts(data: bytes) -> tuple[int, int, int]:
-    """Return the offsets of header end, closing fence and body; without front matter, thrice that of the body."""
+    """Return the offsets of header end, closing fence and body; without front matter, all three are the body's."""
     opening = re.match(_OPENING, data)
     # An empty header's closing fence follows the opening one's own line end, which is therefore searched too.
     closing = re.compile(_CLOSING).search(data, opening.end() - 1) if opening else None
@@ -133,7 +135,7 @@ def _parts(data: bytes) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=32)
 def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], str | None]:
-    """Return the values of a header and its problem; without a header, that of an unclosed one."""
+    """Return the values of a header, and why it cannot be read; a body may begin with an unclosed header."""
     nothing: Mapping[str, object] = MappingProxyType({})
     if header is None:
         if body.startswith("<<<<<<< "):
@@ -157,32 +159,32 @@ def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
 
 
 def decoded(data: bytes) -> str:
-    """Return a file's text; what is no UTF-8 comes back as it was."""
+    """Return a file's text; `encoded` restores bytes that are not UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encoded(text: str) -> bytes:
-    """Return the bytes of a text that `decoded` gave."""
+    """Return the bytes of a text that `decoded` returned."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def as_text(value: object) -> str:
-    """Return a value of a header as a text without line ends of any kind, "" for none, a list or a mapping."""
+    """Return a header value as text without any line ends; "" for None, a list or a mapping."""
     return "" if value is None or isinstance(value, list | dict) else re.sub(LINE_ENDS, " ", str(value))
 
 
 def as_line(value: object) -> str:
-    """Return a value of a header as `as_text` does, with one blank between words."""
+    """Return a header value as `as_text`, with one blank between words."""
     return " ".join(as_text(value).split())
 
 
 def as_texts(value: object) -> tuple[str, ...]:
-    """Return a list of a header as texts, without empty ones; a single value counts as a list."""
+    """Return a header's list as texts, without empty ones; a single value counts as a list."""
     return tuple(filter(None, map(as_text, value if isinstance(value, list) else [value])))
 
 
 def as_moment(value: object) -> datetime | None:
-    """Return a date of a header as a moment, in UTC if it names no zone; YAML loads one as a date, a time or text."""
+    """Return a header's date, which YAML loads as a date, a datetime or text, as a datetime; in UTC without a zone."""
     try:
         if isinstance(value, datetime):
             moment = value

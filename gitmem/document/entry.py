@@ -15,11 +15,11 @@ from gitmem.values import Value
 
 CORE_DECISIONS = "Core Decisions"
 CURRENT_STATE = "Current State"
-STATE = "State"  # the label of its entry
+STATE = "State"  # the label of that section's entry
 RECENT_CONTEXT = "Recent Context"
 KNOWN_ISSUES = "Known Issues"
 TIMELINE = "Timeline"
-LINKS = "Links"  # the section with links of a session to what it taught, and of a fact to its session
+LINKS = "Links"  # the section with links from a session to what it taught, and from a fact to its session
 
 
 class MemoryType(StrEnum):
@@ -58,7 +58,7 @@ _SECTIONS = {
 }
 _PASSING = (MemoryType.NOTE, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 INDENT = "  "
-PURGED = "(purged)"  # what a purge leaves of a text; it needs no escape in YAML, JSON, markdown and a commit message
+PURGED = "(purged)"  # replaces a purged text; needs no escape in YAML, JSON, markdown or a commit message
 _PURGED = re.compile(r"(?:[\w ]{1,30}:\s{0,3})?(?:[^\w()]{0,20}\(purged\)){1,50}\W{0,20}")
 MAX_TAG_LENGTH = 50
 
@@ -112,7 +112,7 @@ def clean_text(text: str) -> str:
 
 
 def is_purged(text: str) -> bool:
-    """Return whether a purge left no words of a text, but for a label ("Decision:") before them."""
+    """Return whether a purge left nothing of a text, except perhaps a label ("Decision:")."""
     return PURGED in text and _PURGED.fullmatch(text.strip()) is not None
 
 
@@ -157,12 +157,12 @@ def entry_id(piece: str) -> str:
 
 
 def without_entries(text: str) -> str:
-    """Indent the lines of a text that begin an entry, so that a model can forge none."""
+    """Indent lines of a text that look like entries, so that a model cannot forge any."""
     return re.sub(FIRST_LINE, r"  \g<0>", text)
 
 
 def find_by_digest(text: str, digest: str) -> FoundEntry | None:
-    """Return the entry whose id ends with a digest, without parsing the others."""
+    """Return the entry whose id ends with a digest; parse no other entry."""
     first_line = re.compile(FIRST_LINE)
     at = text.find(digest)
     while at >= 0:
@@ -174,7 +174,7 @@ def find_by_digest(text: str, digest: str) -> FoundEntry | None:
 
 
 def _read(text: str, first: re.Match[str]) -> FoundEntry:
-    """Return the entry whose first line is given."""
+    """Return the entry that begins with this first line."""
     continued = re.compile(CONTINUED)
     position = min(first.end() + 1, len(text))
     lines = [first["text"] or ""]

@@ -1,4 +1,4 @@
-"""A save on its way: the event of the spool."""
+"""A save that is not committed yet: the event of the spool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KIND = "save"
 
 
 class Save(Value):
-    """A text to save. `at` is when it was said, `host` the agent or the command it came through.
+    """A text to save. `at` is the time of the text, `host` the agent or command it comes from.
 
     `forbids` are the literals of the rule that it becomes.
     """

@@ -1,7 +1,7 @@
 """Identifiers of memories (docs/format.md, "Entries"), paths that a store may have ("Names"), parts of a project.
 
-An id of a save sorts by time: twenty characters of Crockford's base 32, half of them the time. An id that follows from
-what it names (an exchange, a fact) is a letter and ten characters of a digest. Paths have `/` between their parts; one
+An id of a save sorts by time: twenty characters of Crockford's base 32, half of them the time. An id derived from its
+content (an exchange, a fact) is a letter and ten characters of a digest. Paths have `/` between their parts; a path
 that passed `check_path` never leads out of the store by its names.
 """
 
@@ -19,7 +19,7 @@ LENGTH = TIME_LENGTH + TAIL_LENGTH
 TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
 SHORT_LENGTH = 1 + TAIL_LENGTH
 EXCHANGE_LETTER = "x"
-FACT_LETTERS = "dfrscpi"  # one for each kind
+FACT_LETTERS = "dfrscpi"  # the first letter of a fact's id, by kind
 ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
@@ -36,19 +36,19 @@ def _base32(number: int, length: int) -> str:
 def make_id(milliseconds: int, tail: bytes) -> str:
     """Return the id of something that happened `milliseconds` after 1970 UTC.
 
-    `tail` is at least `TAIL_BYTES` long: random bytes, or a digest of content and origin where the same thing
-    delivered twice must get the same id. Times before 1970 count as 1970.
+    `tail` is at least `TAIL_BYTES` long: random bytes, or a digest of content and origin if a repeated delivery must
+    get the same id. Times before 1970 count as 1970.
     """
     return _base32(max(milliseconds, 0), TIME_LENGTH) + _base32(int.from_bytes(tail[:TAIL_BYTES], "big"), TAIL_LENGTH)
 
 
 def exchange_id(session: str, turn: str) -> str:
-    """Return the id of an exchange, which follows from the session and the host's id of the turn alone."""
+    """Return the id of an exchange, derived only from the session and the host's id of the turn."""
     return kind_id(EXCHANGE_LETTER, session, turn)
 
 
 def kind_id(letter: str, *content: str) -> str:
-    """Return the id that begins with a letter for its kind and follows from these texts."""
+    """Return the id with a letter for its kind and a digest of these texts."""
     return letter + _base32(int.from_bytes(digest(*content)[:TAIL_BYTES], "big"), TAIL_LENGTH)
 
 
@@ -60,13 +60,13 @@ def digest(*content: str) -> bytes:
 
 
 def short_session(session: str) -> str:
-    """Return the beginning of a session's id that tells it from others; an id that begins with its time needs more."""
+    """Return the distinctive beginning of a session's id, longer if the id begins with a time."""
     timed = session.startswith("ses_") or (session[8:9], session[14:15]) == ("-", "7")  # OpenCode; a UUID of version 7
     return session[: 16 if timed else 8]
 
 
 def session_tag(session: str) -> tuple[str, ...]:
-    """Return the tag of a session: as many characters of its id that fit a tag as `short_session` has."""
+    """Return the tag of a session: `short_session`'s number of characters of its id that a tag may have."""
     fit = "".join(
         character for character in session if character.isascii() and (character.isalnum() or character == "-")
     )
@@ -80,7 +80,7 @@ def tail_of(identifier: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Return whether `text` has the form of an id, with a time or of a kind."""
+    """Return whether `text` has the form of an id, with a time or with a letter for its kind."""
     if len(text) == SHORT_LENGTH:
         return text[0].isascii() and text[0].islower() and not text[1:].strip(ALPHABET)
     return is_timed(text)
@@ -92,7 +92,7 @@ def is_fact_id(text: str) -> bool:
 
 
 def is_timed(text: str) -> bool:
-    """Return whether `text` has the form of an id that has a time."""
+    """Return whether `text` has the form of an id with a time."""
     return len(text) == LENGTH and not text.strip(ALPHABET)
 
 
@@ -110,7 +110,7 @@ _SHOWN, _LISTED = 80, 5  # characters and names in an error
 
 
 def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
-    """Return the thing of this name, or the only one whose name begins so, of pairs; else raise NotFoundError."""
+    """Return the item with this name or unambiguous prefix, from pairs of name and item; else raise NotFoundError."""
     every = [*names]
     keys = {key for name, key in every if name == prefix}
     keys = keys or {key for name, key in every if prefix and name.startswith(prefix)}
@@ -163,8 +163,8 @@ def _composed(text: str) -> str:
 
 
 def is_git_folder(part: str) -> bool:
-    """Return whether some file system would take this name for `.git`."""
-    # What follows a colon or a backslash is no part of the name to NTFS (git's own path.c: is_ntfs_dotgit).
+    """Return whether some file system treats this name as `.git`."""
+    # NTFS ignores the part after a colon or a backslash (git's own path.c: is_ntfs_dotgit).
     name = fold(part).replace("\\", ":").split(":", 1)[0]
     return name.rstrip(". ") in {".git", "git~1"}
 
@@ -198,13 +198,13 @@ def check_path(path: str) -> str:
 
 
 def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
-    """Return a short readable name made of a text's letters and digits, fit for `check_path`; "" where it has none."""
+    """Return a short readable name from a text's letters and digits that passes `check_path`; "" if it has none."""
     from unicodedata import category
 
     characters = []
     letter = False
     for character in fold(text):
-        # The vowel signs of Devanagari, Thai and others are marks: part of the letter before them, nothing alone.
+        # Vowel signs, as of Devanagari and Thai, are marks, which belong to the letter before them.
         letter = character.isalnum() or (letter and category(character)[0] == "M")
         characters.append(character if letter else " ")
     result = "-".join("".join(characters).split())[:length].rstrip("-")
@@ -214,13 +214,13 @@ def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
 
 
 def file_name_of(identifier: str, text: str) -> str:
-    """Return the name of a memory's file: its id, and the beginning of a text for people."""
+    """Return the name of a memory's file: its id, and the beginning of a text as a hint for readers."""
     words = slug(text)
     return f"{identifier}{f'-{words}' if words else ''}.md"
 
 
 def is_memory(path: str) -> bool:
-    """Return whether a file holds memory: it is no file about the store and no record of a purge."""
+    """Return whether a file is part of the memory: neither a file about the store nor a purge record."""
     return path not in OF_GITMEM and not path.startswith(f"{PURGED}/")
 
 
@@ -230,9 +230,9 @@ def id_in(path: str) -> str:
 
 
 def agreed_id(header: object, path: str) -> str:
-    """Return the id in a document's header, "" if the name of its file says another one; "" for a path: a new file.
+    """Return the id in a document's header, "" if its file name has another one; the path of a new file is "".
 
-    Authors are looked up by the name, and words by the header: a document of two ids is none.
+    Authors are found by file name, words by header: a document with two ids is invalid.
     """
     identifier = header if isinstance(header, str) else ""
     return identifier if is_id(identifier) and (not path or id_in(path) == identifier) else ""
@@ -270,7 +270,7 @@ def summary_path(archive: str) -> str:
 
 
 def summarized(summary: str) -> str:
-    """Return the path of the archive that the file at a path is the summary of, "" if it is no summary."""
+    """Return the path of the archive that a summary is about, "" if the file is no summary."""
     folder, _, name = summary.rpartition("/")
     is_summary = folder == SUMMARIES and name.endswith(".summary.md")
     return f"{ARCHIVE}/{name.removesuffix('.summary.md')}.md" if is_summary else ""
@@ -281,8 +281,8 @@ def raw_path(archive: str) -> str:
     return f"{archive.removesuffix('.md')}.summary.raw.txt"
 
 
-# Memories may be of a part of a project: one of `packages/a` is shown there and above, but not beside. An
-# entry names its part by the tag `in/PATH`, a fact in its header. `-` replaces characters that no tag may have.
+# A memory may belong to a part of a project: one of `packages/a` is shown there and above, but not beside. An
+# entry names its part by the tag `in/PATH`, a fact in its header. `-` replaces characters not allowed in a tag.
 LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
 _SCOPE_TAG = "in/"
 # Compiled at first use: a save needs none.
@@ -317,12 +317,12 @@ def is_within(part: str, path: str) -> bool:
 
 
 def do_all_meet(some: Iterable[str], here: str) -> bool:
-    """Return whether each of these parts meets `here`: only then a text made of memories of several parts is shown."""
+    """Return whether each of these parts meets `here`: a text derived from several parts is shown only then."""
     return all(do_meet((part,), (here,)) for part in some)
 
 
 def do_meet(some: Collection[str], others: Collection[str]) -> bool:
-    """Return whether one of these parts equals, contains or is in one of the others; no part is the whole project."""
+    """Return whether one of these parts equals, contains or is in one of the others; no parts: the whole project."""
     some, others = set(some) - {""}, set(others) - {""}
     pairs = ((part, path) for part in some for path in others)
     return not some or not others or any(is_within(part, path) or is_within(path, part) for part, path in pairs)

@@ -1,4 +1,4 @@
-"""Commit messages that read well in `git log --oneline` and whose trailers git understands.
+"""Commit messages that are readable in `git log --oneline` and have trailers that git parses.
 
 Hostile text can neither add a trailer nor hide one: the subject and each trailer's value are one line, the trailers are
 the last paragraph, and no subject looks like a comment or like the line between a message and a patch.
@@ -117,7 +117,7 @@ def op_message(op: Op, subject: str, *trailers: tuple[Trailer, str]) -> Message:
 def session_message(
     subject: str, op: Op, trailer: Trailer, ids: Iterable[str] = (), *, session: str = "", host: str = ""
 ) -> Message:
-    """Return a message with an operation, the ids it is about, and the session and host it comes from, if any."""
+    """Return a message with an operation, the ids it concerns, and its session and host, if any."""
     about = ((trailer, identifier) for identifier in ids)
     return op_message(op, subject, *about, (Trailer.SESSION, session), (Trailer.HOST, host))
 

@@ -1,4 +1,4 @@
-"""Values of a header in plain lines, which nearly all headers are, read and written without a library for YAML."""
+"""Read and write headers of simple one-line values, which nearly all are, without a YAML library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from gitmem.platform.machine import date, datetime
 
-LINE_ENDS = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"  # what any reader may take for the end of a line
+LINE_ENDS = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"  # everything that some reader treats as a line end
 
 
 def newline_of(text: str, *, default: str = "\n") -> str:
@@ -20,9 +20,9 @@ def newline_of(text: str, *, default: str = "\n") -> str:
     return "\r\n" if pairs * 2 > feeds else "\n"
 
 
-# Values on one line, written so that YAML reads back exactly those, and headers in this form read without YAML: a store
-# has 50,000 headers, and YAML takes 20 times as long. YAML 1.1 gives bare words a type: `no` is false, `12:30` is 750
-# (https://yaml.org/type/). So text stays bare only if it begins with a letter and is no such word.
+# One-line values that YAML reads back exactly. Headers in this form are parsed without YAML: a store has 50,000
+# headers, and YAML takes 20 times as long. YAML 1.1 gives bare words a type: `no` is false, `12:30` is 750
+# (https://yaml.org/type/). So text is written bare only if it begins with a letter and is no such word.
 _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
 _BARE = rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?"
@@ -53,7 +53,7 @@ class YamlTextError(ValueError):
 
 
 def plain_value(value: object) -> object:
-    """Return `value` in the types that YAML gives, so that `repr` can compare it with the loaded one.
+    """Return `value` in the types that YAML loads, so that `repr` can compare both.
 
     Mappings become dicts, tuples lists, members of enums their values. Raises `YamlTextError` for any other type,
     and for a key that is not text.
@@ -71,7 +71,7 @@ def plain_value(value: object) -> object:
 
 
 def flow(value: object) -> str:
-    """Return a value that `plain_value` gave as YAML on one line, lists as `[a, b]` and mappings as `{a: 1}`."""
+    """Return a result of `plain_value` as YAML on one line, lists as `[a, b]` and mappings as `{a: 1}`."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -81,7 +81,7 @@ def flow(value: object) -> str:
         return value if is_bare else _quoted(value)
     if isinstance(value, float):
         text = repr(value).replace("inf", ".inf").replace("nan", ".nan")
-        # YAML 1.1 takes `1e+16` for a word.
+        # YAML 1.1 reads `1e+16` as text.
         return text.replace("e", ".0e") if "e" in text and "." not in text else text
     if isinstance(value, date):
         return value.isoformat()
@@ -89,7 +89,7 @@ def flow(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return `text` in double quotes: a JSON string, which is one of YAML's too but for a few characters."""
+    """Return `text` in double quotes, as a JSON string, which YAML reads alike except for a few characters."""
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isprintable():  # no character that needs it
         return quoted
@@ -97,7 +97,7 @@ def _quoted(text: str) -> str:
 
 
 def plain_mapping(header: str) -> dict[str, object] | None:
-    """Return what YAML reads in a header, None if it has another form than gitmem writes."""
+    """Return a header's values as YAML reads them, None if the header is not in the form that gitmem writes."""
     if len(header) > _LONGEST:
         return None
     found: dict[str, object] = {}
@@ -123,7 +123,7 @@ def plain_mapping(header: str) -> dict[str, object] | None:
 
 
 def _value(line: str, at: int, depth: int) -> tuple[object, int]:
-    """Return the value that begins at `at`, and where it ends. Raises ValueError for another form than gitmem's."""
+    """Return the value that begins at `at`, and its end. Raises ValueError for a form that gitmem does not write."""
     scalar = _compiled(_SCALAR).match(line, at)
     if scalar is not None:
         return _scalar(scalar), scalar.end()

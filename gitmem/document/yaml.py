@@ -1,9 +1,9 @@
 """Read YAML headers strictly, and change one value of a mapping while all other lines stay as they are.
 
-What gitmem writes is plain lines (`document.plain_header`); headers that it did not write, of other tools, of an
-agent's memory or made by hand, are read here by python-frontmatter, with a handler of its documented kind. Dumping
-again would sort keys, drop comments and turn `007` into 7: so an edit replaces the text of one value, and loads the
-result to check that nothing else changed. Aliases and merges are not read.
+gitmem writes plain lines (`document.plain_header`). All other headers, from other tools, an agent's memory or edits by
+hand, are read here by python-frontmatter with a custom handler. Dumping again would sort keys, drop comments and turn
+`007` into 7: so an edit replaces the text of one value, and loads the result to check that nothing else changed.
+Aliases and merges are refused.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ _IN_PLACE = "it is written in a way that cannot be changed in place"
 def load_mapping(text: str) -> dict[str, object]:
     """Return the YAML mapping in `text`; nothing, or comments alone, is an empty mapping.
 
-    Keys are the words that stand in the text (`on`, `2024`, `no`), never a bool, a number or a date. Raises
-    `YamlTextError` for anything but one mapping, for a key that is there twice, for an alias, and for text that is too
-    long or too deep.
+    Keys are text as written (`on`, `2024`, `no`), never a bool, a number or a date. Raises `YamlTextError` for
+    anything but one mapping, a duplicate key, an alias, and text that is too long or too deep.
     """
     with _readable_errors():
         text = text.removeprefix(_BOM)
@@ -48,9 +47,9 @@ def load_mapping(text: str) -> dict[str, object]:
 
 
 def _check(text: str) -> bool:
-    """Return whether a text holds a value; raise `YamlTextError` for a text that would be too much for a loader.
+    """Return whether a text has a value; raise `YamlTextError` for a text that a loader could not handle.
 
-    It reads parser events, which come in sequence however deep the text nests.
+    It reads parser events, which need no recursion however deep the text nests.
     """
     try:
         size = len(text.encode())
@@ -85,8 +84,8 @@ def set_value(text: str, path: tuple[str, ...], value: object, *, newline: str =
 def remove_value(text: str, path: tuple[str, ...]) -> str:
     """Return `text` without the key at `path`, its value and the comment behind it.
 
-    The text stays as it is where there is no such key. The mapping around the key stays, as `{}` when nothing is left
-    in it. Raises `YamlTextError`.
+    A text without the key is unchanged. The mapping around the key stays, as `{}` if it is then empty. Raises
+    `YamlTextError`.
     """
     return _edited(text, path, lambda before: _without(before, path), "\n")
 
@@ -96,8 +95,8 @@ def _edited(
 ) -> str:
     """Return an edited text.
 
-    Raise unless it means what `change` makes of its mapping. The comparison by `repr` tells 1 from True and 1.0, and
-    notices the order of keys and a NaN.
+    Raise unless it loads as what `change` makes of its mapping. The comparison by `repr` distinguishes 1, True and 1.0,
+    and covers the order of keys and NaN.
     """
     name = ".".join(path)
     if not path:
@@ -143,7 +142,7 @@ def _strict_loader() -> Any:
 
     class StrictLoader(base):  # type: ignore[misc]
         def flatten_mapping(self, node: yaml.MappingNode) -> None:
-            """Have all keys be text, also `<<`, which would merge another mapping."""
+            """Read all keys as text, also `<<`, which would merge another mapping."""
             seen = set[str]()
             for key, _ in node.value:
                 if not isinstance(key, yaml.ScalarNode):
@@ -172,11 +171,11 @@ def _readable_errors() -> Iterator[None]:
 
 
 def _put(text: str, node: Any, path: tuple[str, ...], wanted: Mapping[str, Any], newline: str) -> str:
-    """Return a text in which a node has the wanted mapping, which differs from its present one only at `path`."""
+    """Return a text whose node has the wanted mapping, which differs from the present one only at `path`."""
     name, newline = path[0], newline_of(text, default=newline)
     if node is None:
         return _insert(text, len(text), _block(name, wanted[name], "", newline), newline)
-    if node.flow_style:  # written anew: on one line there is no comment in it
+    if node.flow_style:  # rewritten as a whole, as one line contains no comment
         start, end = node.start_mark.index, node.end_mark.index
         if LINE_END.search(text, start, end):
             raise YamlTextError(_IN_PLACE)
@@ -210,13 +209,13 @@ def _replaced(text: str, key: Any, old: Any, value: object, newline: str) -> str
         return f"{text[:at]} {flow(plain_value(value))}{text[at : _line_start(text, old)]}{text[after:]}"
     last = _last(old)
     end = last.end_mark.index
-    if _is_block_scalar(last):  # such a mark ends behind the blank lines that belong to the value
+    if _is_block_scalar(last):  # its end mark is after the blank lines that belong to the value
         end = last.start_mark.index + len(text[last.start_mark.index : end].rstrip(" \t\r\n"))
     return f"{text[:at]}{text[at:start] or ' '}{flow(plain_value(value))}{text[end:]}"
 
 
 def _last(node: Any) -> Any:
-    """Return the scalar or flow collection that ends a value; a block's end mark lies behind comments that follow."""
+    """Return the scalar or flow collection that ends a value, since a block's end mark is after following comments."""
     while isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -237,7 +236,7 @@ def _is_block_scalar(node: Any) -> bool:
 
 
 def _line_start(text: str, node: Any) -> int:
-    """Return where the line of a node begins, if nothing but blanks stands before it. Raises `YamlTextError`."""
+    """Return where the line of a node begins; raises `YamlTextError` if anything but blanks precedes it."""
     at = node.start_mark.index
     start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     if text[start:at].strip():
@@ -266,7 +265,7 @@ class StrictHeader(BaseHandler):
     START_DELIMITER = END_DELIMITER = _FENCE.rstrip()
 
     def __init__(self) -> None:
-        """Need no pattern of a fence: `document.Document` has found them, as YAML, Jekyll and Pandoc have it."""
+        """Set no fence pattern: `document.Document` has already found the fences."""
 
     def split(self, text: str) -> tuple[str, str]:
         """Return the header between the fences, and no content."""
