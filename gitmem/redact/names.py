@@ -1,10 +1,10 @@
-"""Find secrets by the names they bear and by how their values look: `password = "…"`, `--token …`, `비밀번호는 …`.
+"""Find secrets by name and form of the value: `password = "…"`, `--token …`, `비밀번호는 …`.
 
-Beside names, the context tells (gitmem.redact.places).
+gitmem.redact.places finds secrets by context.
 
 A *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
 `getpass()`), a type (`str`), a placeholder (`changeme`), a sentence. A *secret*, *token* or *key* is made by a machine,
-so its value counts only where letters and digits alternate as they do in little that a user writes (`looks_random`).
+so its value counts only if letters and digits alternate as in little that users write (`looks_random`).
 Names are found by `str.find`, values by anchored patterns of bounded length, so time is linear in the text.
 """
 
@@ -132,7 +132,7 @@ def values_of_names(text: str, lowered: str, words: str) -> Iterator[Span]:
 
 
 def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> Iterator[Span]:
-    """Find the secret values that follow `name`, wherever it stands in an identifier."""
+    """Find the secret values that follow `name`, anywhere in an identifier."""
     at = lowered.find(name)
     while at >= 0:
         after = at + len(name)
@@ -203,7 +203,7 @@ _OPENING = r"(\\{0,8})([\"'`])"
 _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without white space, quotes, and `; & | < > ,`
 _SYLLABLE = r"[\uac00-\ud7a3]|\\{1,4}u[a-d][0-9a-f]{3}"  # plain, or as in JSON
 _HANGUL_RUN = rf"(?:{_SYLLABLE})(?:[A-Za-z0-9!@^$*._-]|{_SYLLABLE})++"
-# What a password goes on with behind a run: signs with which no tag, entity, command or next field begins, and a run.
+# The continuation of a password after a run: signs that begin no tag, entity, command or next field, and a run.
 _NEXT = (
     r"</?[A-Za-z][A-Za-z0-9-]{0,30}[ />]|&(?:lt|gt|quot|#[0-9]{1,5});|(?:&&|\|\|)[a-z./$]"
     r"|[;,|][A-Za-z_][\w.-]{0,60}[=:]"
@@ -275,5 +275,5 @@ def _closing(text: str, opening: re.Match[str]) -> int | None:
 
 
 def _leaves_json(value: str) -> bool:
-    """Return whether a value in single quotes reaches beyond its JSON string."""
+    """Return whether a value in single quotes extends beyond its JSON string."""
     return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None

@@ -1,4 +1,4 @@
-"""Find secrets by where they stand (`data/secret_places.tsv`), and near a word that names one: `this API key: …`."""
+"""Find secrets by context (`data/secret_places.tsv`), and near a word that names one: `this API key: …`."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _STOP = r"[.!?]\s|[\r\n,;|&(){}\[\]\\]"  # the end of a sentence or a command; a
 def values_beside(text: str, lowered: str, words: str) -> Iterator[Span]:
     """Find values near a word that names a secret; `lowered` is the text in lower case, of the same length.
 
-    `words` has each word of the text once, in lower case. A value of which the name does not follow at once must have
-    at least 20 small letters, capitals and digits.
+    `words` has each word of the text once, in lower case. A value not directly beside its name must have at least 20
+    small letters, capitals and digits.
     """
     stems = [stem for stem in _BESIDE_STEMS if stem in words] + ([] if text.isascii() else [*_KOREAN_STEMS])
     done = 0
@@ -92,7 +92,7 @@ def _kind_of(text: str, start: int, end: int) -> str:
 
 
 def _is_named(text: str, start: int, end: int) -> bool:
-    """Return whether a word that names a secret stands near the value, and none that names something else."""
+    """Return whether a word near the value names a secret, and none names something else."""
     before = compiled(_STOP).split(text[max(0, start - _REACH) : start])[-1]
     after = compiled(_STOP).split(text[end : end + _REACH])[0]
     around = f"{before} {after}"
@@ -111,7 +111,7 @@ _COOKIE = (
     r"(?<![A-Za-z0-9_.-])(?=[A-Za-z0-9_.-]{0,60}(?i:sess|sid|auth|token|jwt|remember))"
     r"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9._~%+/-]{16,}=*)"
 )
-# Parts of many needed words: where one of these is not in a text, no row with it need be looked at.
+# Parts of many required words: a text without one of these can skip all rows that require it.
 _STEMS = (
     *("auth", "bearer", "pass", "user", "login", "sql", ".key", "snmp", "conn", "openssl", "credential", "identified"),
     "",
@@ -135,13 +135,13 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     yield from values_beside(text, lowered, words)
 
 
-# What parts the words that `find_in_context` is given.
+# The characters that separate the words passed to `find_in_context`.
 _APART = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_-.:/+=~$"}
 
 
 @cache
 def _places() -> dict[str, list[tuple[str, list[str], str, str]]]:
-    """Return the rows by the first stem they need, each with its longest piece of a word and all it needs."""
+    """Return the rows by the first stem they require, each with its longest required piece and all of them."""
     grouped: dict[str, list[tuple[str, list[str], str, str]]] = {stem: [] for stem in _STEMS}
     for kind, needs, pattern in table("secret_places.tsv"):
         if kind != "part":
@@ -152,7 +152,7 @@ def _places() -> dict[str, list[tuple[str, list[str], str, str]]]:
 
 @cache
 def _whole(pattern: str) -> str:
-    """Return the pattern of a row with its parts; few texts need any."""
+    """Return the compilable pattern of a row, its parts inserted; late, as few texts need any."""
     for kind, name, part in table("secret_places.tsv"):
         if kind == "part" and f"<{name}>" in pattern:
             pattern = pattern.replace(f"<{name}>", _whole(part))
@@ -160,7 +160,7 @@ def _whole(pattern: str) -> str:
 
 
 def _in_place(text: str, pattern: str, judge: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-    """Find the values that the last group of a pattern matches and that are secrets by a judge."""
+    """Find the values in the last group of a pattern that the judge considers secrets."""
     marker, is_secret = _JUDGES[judge]
     for match in compiled(pattern).finditer(text, start, len(text) if end is None else end):
         group = match.lastindex or 0

@@ -4,12 +4,12 @@
 an assignment, a header or a command line only the value goes. JSON stays JSON: no marker has a character that JSON
 escapes, and nothing beyond a string is touched.
 
-Secrets are found by format (`data/secrets.tsv`), by name (gitmem.redact.names) and place (gitmem.redact.places), keys
-by their frame: in the text as it is, and in views of it without invisible characters and percent-decoded, whose
-characters map to positions in the original. Not found: a password in a sentence that does not say "password" beside it,
-a phrase of several words (but a wallet's), a secret split over lines (but keys in PEM), encoded in another way, or
-without prefix and name. The hash of a password counts as one only after a name that says "password". docs/figures.md
-compares other libraries.
+Secrets are found by format (`data/secrets.tsv`), name (gitmem.redact.names) and context (gitmem.redact.places), keys by
+their frame: in the text itself, and in views without invisible characters and percent-decoded, whose characters map to
+positions in the original. Not found: a password in a sentence without the word "password" near it, a phrase of several
+words (except a wallet's), a secret split over lines (except keys in PEM), encoded in another way, or without prefix and
+name. The hash of a password counts only after a name that contains "password". docs/figures.md compares other
+libraries.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RedactedView:
         self.text = "".join([*pieces, original[at:]])
 
     def original(self, span: Span) -> Span:
-        """Return the span of the original for one of this text."""
+        """Map a span of this text to the original."""
         return Span(self._place(span.start)[0], self._place(span.end - 1)[1], span.kind)
 
     def _place(self, at: int) -> tuple[int, int]:
@@ -103,7 +103,7 @@ class Redacted(Value):
 
 
 def change_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a value of JSON with all its strings changed, but for the names in objects."""
+    """Return a JSON value with all its strings changed, except the names in objects."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -114,8 +114,8 @@ def change_strings(value: Any, change: Callable[[str], str]) -> Any:
 def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
     """Remove secrets and private text from `text`, which may hold lone surrogates and NUL.
 
-    `allow` lists values that stay (samples, keys of a test system): each a literal or a glob as in fnmatch, which must
-    match the whole secret, case included. `<private>` text never stays.
+    `allow` lists values to keep (samples, keys of a test system): literals or globs as in fnmatch, which must match the
+    whole secret, case included. `<private>` text is never kept.
 
     Redacting twice changes nothing more. Time is linear in the length of the text.
     """
@@ -192,7 +192,7 @@ def _private_parts(text: str) -> Iterator[Span]:
 
 
 def _passages(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the range of the whole text, or of JSON and JSON Lines those of all strings."""
+    """Yield the range of the whole text, or for JSON and JSON Lines the ranges of all strings."""
     if _is_json(text) or all(_is_json(line) for line in text.split("\n") if line.strip()):
         for string in compiled(_STRING).finditer(text):
             yield string.start() + 1, string.end() - 1
@@ -238,13 +238,13 @@ def _found_in(text: str) -> Iterator[Span]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words, of letters, digits and what may be inside a secret."""
+    """Return the words: letters, digits and other characters of secrets."""
     if "\\/" in text:
         text = text.replace("\\/", "/")
     return text.encode("ascii", "replace").translate(_word_bytes()).decode().split()
 
 
-_LEAST = 20  # characters of the shortest word in which a literal of a format can be a secret's
+_LEAST = 20  # characters; in shorter words the literal of a format belongs to no secret
 
 
 class Format(Value):
@@ -257,14 +257,14 @@ class Format(Value):
 
 @cache
 def _formats(*, named: bool) -> tuple[Format, ...]:
-    """Return the formats, or those that count only where a word names their provider."""
+    """Return the formats; with `named` those that count only if a word names their provider."""
     rows = [row for row in table("secrets.tsv") if row[1].startswith("~") is named]
     return tuple(Format(kind, tuple(needed.replace("~", "").split()), form) for kind, needed, form, _ in rows)
 
 
 @cache
 def _literals() -> tuple[tuple[str, int, Format], ...]:
-    """Return each literal with the number of its format, and that; "" is the literal of one without any."""
+    """Return each literal with its format and that format's number; "" for a format without literals."""
     forms = enumerate(_formats(named=False))
     return tuple((literal, number, form) for number, form in forms for literal in form.literals or ("",))
 
@@ -290,7 +290,7 @@ _LINE = r"\\{1,8}[nrt]|([A-Za-z0-9+/=]{8,})"
 
 
 def _key_blocks(text: str) -> Iterator[Span]:
-    """Find key blocks from BEGIN to END; of a truncated one, the lines of base64 after BEGIN."""
+    """Find key blocks from BEGIN to END; in a truncated one the lines of base64 after BEGIN."""
     frames = list(compiled(_FRAME).finditer(text))
     for place, begin in enumerate(frames):
         if begin[1] != "BEGIN":
@@ -313,7 +313,7 @@ def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span
 
 
 def _is_key_material(text: str, start: int, end: int) -> bool:
-    """Return whether most of the text between two lines is base64, as of a key, unlike prose that has both."""
+    """Return whether most of the text between BEGIN and END is base64, unlike prose that mentions both."""
     if end - start > _MAX_BLOCK:
         return False
     return 2 * sum(map(len, compiled(_BASE64).findall(text, start, end))) > end - start
@@ -324,7 +324,7 @@ _ESCAPE = r"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,9}m)$"  # 
 
 
 def _starts_word(text: str, start: int) -> bool:
-    """Return whether a word begins at `start`, also behind `_`; a letter before it may be the end of an escape."""
+    """Return whether a word begins at `start`, also after `_` or after an escape that ends with a letter."""
     before = text[start - 1 : start] if start else ""
     if not before.isascii() or not before.isalnum():
         return True

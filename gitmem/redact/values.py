@@ -1,4 +1,4 @@
-"""Whether a value looks like a secret, by its characters."""
+"""Judge by its characters whether a value looks like a secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from gitmem.platform.machine import lines
 
-MAX_VALUE = 256  # characters of a value that are looked at to judge it; one that is judged a secret is redacted whole
+MAX_VALUE = 256  # characters of a value that are judged; a secret is redacted as a whole
 
 
 @cache
@@ -32,10 +32,10 @@ _CHANGES = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
 _CLASS_CHANGES = r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]"
 _DIGEST = r"(?i:sha-?[0-9]{1,3}|md5|blake2[bs]?)[-:=]|[0-9]{4}-[0-9]{2}-[0-9]{2}"  # or a date
 _MIN_PASSWORD = 4
-_MIN_LOOSE_PASSWORD = 6  # of an unquoted one, which could be the next word
-_MIN_MIXED = 8  # of a generated secret with letters and digits in a certain context
-_MIN_ALIKE = 16  # of one with letters only
-_MIN_ONE_RUN = 10  # of one that is letters and then digits, or the other way round
+_MIN_LOOSE_PASSWORD = 6  # characters of an unquoted password, which could be the next word
+_MIN_MIXED = 8  # characters of a generated secret with letters and digits, where the context is certain
+_MIN_ALIKE = 16  # characters of a secret with letters only
+_MIN_ONE_RUN = 10  # characters of a secret of letters, then digits, or the other way round
 _MIN_KINDS = 5  # different characters of a generated secret
 _MIN_CHANGES = 5  # from letters to digits or back; four characters of length count as one
 _MIN_LOOSE_CHANGES = 3
@@ -64,7 +64,7 @@ def _is_plain(value: str) -> bool:
 
 
 def looks_random(value: str, least: int = 1) -> bool:
-    """Return whether letters and digits alternate as in a key, `least` times: unlike `us-east-1` or `utf8`."""
+    """Return whether letters and digits alternate at least `least` times as in a key, unlike `us-east-1` or `utf8`."""
     changes = len(compiled(_CHANGES).findall(value))
     if _alternates(value) and not _is_plain(value):
         return True
@@ -82,7 +82,7 @@ def _alternates(value: str) -> bool:
 
 
 def is_scrambled(value: str) -> bool:
-    """Return whether small letters, capitals and digits alternate as in a generated key, whatever stands beside it."""
+    """Return whether small letters, capitals and digits alternate as in a generated key, whatever the context."""
     kinds = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
     digits = len(compiled(_CHANGES).findall(value)) >= max(_MIN_LOOSE_CHANGES, len(value) // 6)
     return kinds and (_alternates(value) or (digits and "/" not in value)) and not _is_plain(value)
@@ -102,7 +102,7 @@ def is_quoted_secret(value: str, kind: str) -> bool:
 
 
 def is_hangul_password(value: str) -> bool:
-    """Return whether a word that begins in Hangul is a password: it has digits, beside a sign as in no sentence."""
+    """Return whether a word that begins in Hangul is a password: it has digits and a sign that no sentence has."""
     value = compiled(r"\\{1,4}u[a-d][0-9a-f]{3}").sub("\uac00", value)
     has_sign = compiled(r"[0-9][!@^$*]|[!@^$*][0-9]").search(value) is not None
     return has_sign and len(value) >= _MIN_LOOSE_PASSWORD and sum(map(str.isdecimal, value)) > 1
