@@ -1,4 +1,4 @@
-"""What a user may not read, said with the reason and the command that gives access."""
+"""Explain why a user may not read a path, with the command that gives access."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gitmem.errors import UnreadableError
 
 
 def barred(path: str) -> UnreadableError | None:
-    """Return the error for a path that is there and may not be read, or for the folder that bars the way to it."""
+    """Return the error for an existing path without read permission, or for the folder above that denies access."""
     parts = os.path.abspath(path).split(os.sep)
     for end in range(2, len(parts) + 1):
         place = os.sep.join(parts[:end])
         try:
             status = os.stat(place)
-        except OSError:  # it is gone; a folder that bars the way was found before
+        except OSError:  # it is gone; a folder that denies access was found before
             return None
         if end < len(parts) and not stat.S_ISDIR(status.st_mode):  # nothing is below a file
             return None

@@ -1,4 +1,4 @@
-"""Serve this machine only: the loopback address, tokens, and the host that a request names.
+"""Serve this machine only: the loopback address, tokens, and the allowed values of `Host`.
 
 `gitmem mcp --http` and `gitmem web` share it. Tested through `tests/mcp/test_transport.py` and
 `tests/web/test_app_guard.py`.
@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 _VISIBLE = r"[\x21-\x7e]{16,200}"
 _TOKEN_BYTES = 32
 _LAST_PORT = 65_535
-_GRACE = 2  # seconds that open streams get when the server ends
+_GRACE = 2  # seconds for open streams to close when the server ends
 
 
 def make_token() -> str:
@@ -58,7 +58,7 @@ def header(scope: Mapping[str, Any], name: bytes) -> bytes | None:
 
 
 def same(value: bytes | None, expected: bytes) -> bool:
-    """Return whether a secret is the expected one, in a time that does not tell where they differ."""
+    """Return whether a secret is the expected one; the time does not reveal where they differ."""
     return value is not None and hmac.compare_digest(value, expected)
 
 

@@ -1,7 +1,7 @@
-"""This machine: its name, clock, processes and programs, the files gitmem ships, and how this gitmem was installed.
+"""This machine: name, clock, processes, programs, the files that gitmem ships, and how gitmem was installed.
 
 gitmem works in folders that a project or a remote filled, so it ignores relative and empty entries of `PATH` and
-`PYTHONPATH`. In the source tree `hooks/` and `templates/` stand beside the package; a wheel carries them inside it.
+`PYTHONPATH`. In the source tree `hooks/` and `templates/` are beside the package, in a wheel inside it.
 `datetime` comes from its C module, since the module in Python costs 2 ms in Python 3.11.
 """
 
@@ -66,10 +66,10 @@ MACHINE = (".local", "share", "gitmem", "machine")
 
 
 def machine_name(home: str, *, make: bool = True) -> str:
-    """Return the host's name with six hex digits, since many machines are called alike, as containers are.
+    """Return the host's name with six hex digits, since many machines, such as containers, have the same name.
 
-    The digits are made once there is a store here, unless `make` says no, and kept under the home; without them it is
-    the host's name alone.
+    The digits are kept under the home; with `make` they are created once there is a store. Without them return the
+    host's name alone.
     """
     host = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
     path, digits = os.path.join(home, *MACHINE), ""
@@ -98,8 +98,7 @@ _SESSION = "/proc/self/autogroup"  # the priority of this session among all (sch
 def is_running(pid: int) -> bool:
     """Return whether a process runs; a zombie does not.
 
-    If it cannot be shown, it counts as running: a number that no process can have, and any on Windows, where `os.kill`
-    would end the process.
+    If unknown, it counts as running: an impossible number, and any on Windows, where `os.kill` would end the process.
     """
     if pid <= 0 or sys.platform == "win32":
         return True
@@ -118,7 +117,7 @@ def start_time(pid: int) -> str:
 
 
 def namespace() -> str:
-    """Return the id of this boot and of this process's pid namespace; "" where the system does not tell."""
+    """Return the id of this boot and of this process's pid namespace; "" if the system does not report them."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
             return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -127,7 +126,7 @@ def namespace() -> str:
 
 
 def lower_priority() -> None:
-    """Give a background process the lowest priority, and on Linux its session, within which `nice` counts."""
+    """Give this background process the lowest priority, on Linux also its session, within which `nice` counts."""
     if sys.platform == "win32" or os.getsid(0) != os.getpid():
         return
     try:
@@ -176,8 +175,8 @@ def with_absolute(environ: Mapping[str, str], *names: str) -> dict[str, str]:
 def own_command(*words: str) -> tuple[str, ...]:
     """Return the command line of another gitmem, by the Python that runs this one.
 
-    Python then leaves the current folder off the module path (`-P`), and ignores variables (`-E`) and the user's
-    packages (`-s`) if this one does. Start it in a neutral folder, since `PYTHONPATH` may be relative.
+    That Python leaves the current folder off the module path (`-P`), and like this one ignores variables (`-E`) and the
+    user's packages (`-s`). Start it in a neutral folder, since `PYTHONPATH` may be relative.
     """
     flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
     return (sys.executable, flags, "-m", "gitmem", *words)
@@ -206,7 +205,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def resource(*parts: str) -> str:
-    """Return the path of a shipped file or folder, as `resource("templates", "memory.md")`; it has to be there."""
+    """Return the path of a shipped file or folder, as `resource("templates", "memory.md")`; it must exist."""
     for root in (os.path.join(_PACKAGE, "_data"), os.path.dirname(_PACKAGE)):
         path = os.path.join(root, *parts)
         if os.path.exists(path):
@@ -236,7 +235,7 @@ def table(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 _NAME = "gitmem-store"
-_GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is gone
+_GONE = "/path/to/a/clone"  # placeholder for an installation source that no longer exists
 _EXTRA = r"([\w.-]++)[^;]*+;.*\bextra == ['\"](\w+)['\"]"
 
 
@@ -262,7 +261,7 @@ def install_command(extra: str = "") -> str:
 def command_of_installer(
     extra: str, installer: str, direct_url: str, extras: Iterable[str], prefix: str = sys.prefix
 ) -> str:
-    """Return the command that installs gitmem again, with one more extra, or else upgraded.
+    """Return the command that reinstalls gitmem with one more extra, or without `extra` upgrades it.
 
     `direct_url` is the `direct_url.json` of an installation below `prefix` by this installer, with these extras.
     """
@@ -275,15 +274,15 @@ def command_of_installer(
     source, editable = _source(direct_url)
     wanted = ",".join(sorted({*extras, extra} - {""}))
     bracket = f"[{wanted}]" if wanted else ""
-    what = f"{_NAME}{bracket} @ {source}" if source.startswith("git+") else f"{source or _NAME}{bracket}"
+    requirement = f"{_NAME}{bracket} @ {source}" if source.startswith("git+") else f"{source or _NAME}{bracket}"
     by = {"uv tool": "uv tool install", "pipx": "pipx install --force", "uv": "uv pip install --python {}"}
     install = by.get(tool or installer, "{} -m pip install").format(quote(sys.executable))
     options = " --upgrade" * (not extra) + " --editable" * editable
-    return f"{install}{options} {quote(what)}"
+    return f"{install}{options} {quote(requirement)}"
 
 
 def _source(direct_url: str) -> tuple[str, bool]:
-    """Return the source in a `direct_url.json` as an installer reads it, and whether it is installed as editable."""
+    """Return the source in a `direct_url.json` in an installer's syntax, and whether the installation is editable."""
     import json
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
@@ -300,7 +299,7 @@ def _source(direct_url: str) -> tuple[str, bool]:
 
 
 def _extras(requires: Iterable[str]) -> tuple[str, ...]:
-    """Return the extras whose packages are all installed, which a new installation would drop."""
+    """Return the extras whose packages are all installed, since a reinstallation would drop them."""
     import re
     from importlib.metadata import PackageNotFoundError, distribution
 

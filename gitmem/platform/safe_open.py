@@ -1,8 +1,8 @@
 """Open files beneath a folder without following links on the way (docs/format.md, "Names"), and replace whole files.
 
-A path can change between a check and the opening by name. So each folder on the way is opened relative to the one above
-it, without following links, and the file relative to the last. Windows has no such calls: there each folder is checked
-first, and a swap in the same moment can still succeed.
+A path can change between a check and opening it by name. So each folder on the way is opened relative to the one above,
+without following links, and the file relative to the last. Windows has no such calls: there each folder is checked
+first, and a swap at the same moment can still succeed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
-_PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
+_PASS = getattr(os, "O_PATH", 0) | _LIST  # O_PATH, if available, needs no read permission for the folder
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _MOST_SMALL = 1 << 20  # bytes
 _MOST_JSON = 64 << 20  # bytes
-# Parts of names that lead out of the folder or into git's own, or are special to a system.
+# Parts of paths that lead out of the folder or into git's own.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
 _UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
 
@@ -54,7 +54,7 @@ class Folder:
             self._handle = None
 
     def open(self, name: str, flags: int = READ, mode: int = 0o666) -> int:
-        """Open a file of the folder and return its descriptor; an error names its whole path."""
+        """Open a file of the folder and return its descriptor; an error has the whole path."""
         try:
             return os.open(self._at(name), flags, mode, dir_fd=self._handle)
         except OSError as error:
@@ -148,7 +148,7 @@ def in_the_way(path: str) -> RefusedError:
 
 
 def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
-    """Open a folder beneath `root`, by the names on the way; `make` creates missing ones.
+    """Open the folder at the path `parts` beneath `root`; `make` creates missing ones.
 
     Raises:
         RefusedError: one of them is a link.
@@ -207,7 +207,7 @@ def read_small(path: str, *, follow: bool = True) -> bytes | None:
 
 
 def decode_by_hand(data: bytes) -> str:
-    """Return the text of a file that a user wrote: UTF-8, or what Windows' editors and shells write, with its mark."""
+    """Return the text of a user's file: UTF-8, or by its byte order mark an encoding of Windows editors and shells."""
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return data.decode("utf-16" if wide else "utf-8-sig", "replace")
 
@@ -228,13 +228,13 @@ def read_json(path: str) -> Any:
 
 
 def read_object(path: str) -> dict[str, Any]:
-    """Return the object in a JSON file; {} for anything else, and where it cannot be read."""
+    """Return the object in a JSON file; {} for anything else or an unreadable file."""
     value = read_json(path)
     return value if isinstance(value, dict) else {}
 
 
 def file_version(path: str) -> tuple[int, ...]:
-    """Return what changes whenever a file is replaced, () if it cannot be looked at."""
+    """Return values that change whenever a file is replaced, () if it cannot be examined."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -250,13 +250,13 @@ def write_json(path: str, value: object, *, sync: bool = False) -> None:
 
 
 def drop_file(path: str) -> None:
-    """Remove a file, if it is there and that is possible."""
+    """Remove a file if possible."""
     with contextlib.suppress(OSError):
         os.unlink(path)
 
 
 def make_private(folder: str) -> None:
-    """Make a folder and the missing ones above it (`os.makedirs` leaves those to the umask) for the user alone."""
+    """Make a folder and missing ones above it for the user alone; `os.makedirs` would use the umask for the latter."""
     if folder and not os.path.isdir(folder):
         make_private(os.path.dirname(folder))
         try:
@@ -267,7 +267,7 @@ def make_private(folder: str) -> None:
 
 
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
-    """Replace or make a file of the user's atomically, with `mode` or as new files, in a folder of theirs."""
+    """Atomically write a file of the user in their folder, with `mode` or the mode of new files."""
     make_private(os.path.dirname(path))
     temporary = f"{path}.{os.getpid()}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW
@@ -296,7 +296,7 @@ def set_mark(path: str, *, on: bool) -> None:
 
 
 def open_regular(path: str) -> BinaryIO | None:
-    """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
+    """Open a file named by a host without blocking; None if it is not regular, such as a pipe."""
     try:
         descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0))
     except (OSError, ValueError):
@@ -308,7 +308,7 @@ def open_regular(path: str) -> BinaryIO | None:
 
 
 def read_end(path: str, size: int) -> tuple[bytes, bool]:
-    """Return the last bytes of a regular file, and whether they are all of it; no bytes if it cannot be read."""
+    """Return the last `size` bytes of a regular file, and whether that is all of it; no bytes if unreadable."""
     file = open_regular(path)
     if file is None:
         return b"", True

@@ -23,8 +23,8 @@ _IGNORED_BY_PYTHON = (13, 25)  # SIGPIPE and SIGXFSZ
 _STREAMS = 3  # stdin, stdout and stderr
 _MOST = 256  # descriptors to try if the system does not list them
 _CHUNK = 65536
-_FEW_READS = 8  # after which a process that writes little at a time is left alone for a moment
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two looks for the end of a process
+_FEW_READS = 8  # after so many small reads, wait a moment for more output
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two checks whether a process has ended
 
 
 class FloodedError(Exception):
@@ -81,7 +81,7 @@ if sys.platform != "win32":
         def communicate(
             self, data: bytes | None = None, timeout: float | None = None, most: float = math.inf
         ) -> tuple[bytes, bytes]:
-            """Write `data`, close stdin, read both outputs to their end and wait; after an `ExpiredError` read on.
+            """Write `data`, close stdin, read both outputs to their end and wait; call again after `ExpiredError`.
 
             Raises ExpiredError if it did not end within `timeout` seconds, FloodedError after `most` bytes.
             """
@@ -114,7 +114,7 @@ if sys.platform != "win32":
                         pieces = self._said[reading[descriptor]]
                         pieces.append(data)
                         if len(data) < _CHUNK and len(pieces) > _FEW_READS and writing is None:
-                            time.sleep(_FIRST_PAUSE)  # waking up for each piece would cost more
+                            time.sleep(_FIRST_PAUSE)  # waking up for each small piece costs more
                         room -= len(data)
                         if room < 0:
                             self._said = ([], [])
@@ -149,10 +149,10 @@ if sys.platform != "win32":
                     continue
                 self._reap(os.WNOHANG)
                 if self.returncode is None:
-                    left = end - time.monotonic()
-                    if left <= 0:
+                    remaining = end - time.monotonic()
+                    if remaining <= 0:
                         raise ExpiredError(b"".join(self._said[1]))
-                    time.sleep(min(pause, left))
+                    time.sleep(min(pause, remaining))
                     pause = min(pause * 2, _LONGEST_PAUSE)
 
         def _reap(self, flags: int) -> None:
@@ -198,7 +198,7 @@ if sys.platform != "win32":
             self.stderr.close()
 
     def _send(descriptor: int, unsent: memoryview) -> memoryview:
-        """Write as much as fits into the pipe, and return the rest: nothing, if the reader is gone."""
+        """Write as much as fits into the pipe, and return the rest; nothing if the reader is gone."""
         try:
             return unsent[os.write(descriptor, unsent[:_CHUNK]) :]
         except BlockingIOError:
@@ -233,11 +233,11 @@ if sys.platform != "win32":
         return descriptors
 
 else:
-    import subprocess  # noqa: TID251  # the one that gitmem.git.process starts git by
+    import subprocess  # noqa: TID251  # gitmem.git.process starts git with it
     from typing import IO
 
     class Child(subprocess.Popen[bytes]):
-        """The same by `subprocess`."""
+        """The same class, based on `subprocess`."""
 
         stdout: IO[bytes]
         stderr: IO[bytes]
