@@ -1,4 +1,4 @@
-"""The words in the code that a fact cites, and their digests."""
+"""Find the lines of code that a fact cites, and their digests."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NAMED = re.compile(
 _WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
 _MOST_FILES = 12  # of a fact
 _MOST_LINES = 12  # of a file
-_COMMON = 6  # lines with a word: with more of them it says little
+_COMMON = 6  # lines with a word; a more frequent word says little
 
 
 def checked_out(code: ProjectCode) -> tuple[str, str]:
-    """Return the branch and commit that are checked out, read from files; "" for none."""
+    """Return the checked-out branch and commit, read from files; "" for none."""
     git_dir = code.git.git_dir or code.common_dir
     repository = Repository(Layout(code.root, git_dir, code.common_dir), {})
     repository.git = code.git
@@ -41,10 +41,10 @@ def checked_out(code: ProjectCode) -> tuple[str, str]:
 
 
 def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
-    """Return a fact of what is checked out, with its files and the digests of the lines it speaks of, as they are now.
+    """Return a fact with the branch and commit checked out, its files, and the digests of the lines it mentions.
 
-    Files that its text names are among them. Cited are the lines that it names by number, else those with an identifier
-    of its text, else the whole file.
+    Its files include those named in its text. Of each it cites the lines that it names by number, else those with an
+    identifier of its text, else the whole file.
     """
     spans: dict[str, tuple[int, int]] = {}
     for named in _NAMED.finditer(fact.text):
@@ -74,5 +74,5 @@ def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
 
 
 def digest(line: str) -> str:
-    """Return what tells a line from others, without the white space around it."""
+    """Return the digest of a line without the white space around it."""
     return f"{zlib.crc32(line.strip().encode('utf-8', 'replace')):08x}"

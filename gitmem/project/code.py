@@ -1,4 +1,4 @@
-"""The user's project, which is not trusted: its files, read within bounds, its state, and its past as its git tells it.
+"""Read the user's project, which is not trusted: its files, within bounds, its state, and its history by git.
 
 Nothing that the project's configuration names is run.
 """
@@ -57,12 +57,12 @@ def read_project_file(root: str, path: str) -> str:
 
 
 def list_files(root: str) -> tuple[str, ...]:
-    """Return the paths of a folder's files, of no more than some thousand and four levels, hidden ones left out."""
+    """Return the paths of a folder's files, at most some thousands, four levels deep, without hidden ones."""
     return tuple(sorted(islice(_below(root, ()), _MAX_NAMES)))
 
 
 def is_file(root: str, path: str) -> bool:
-    """Return whether a path is, letter by letter, that of a file, to which no link leads."""
+    """Return whether a path is exactly, in the same letter case, that of a file, without a link on the way."""
     with contextlib.suppress(OSError, RefusedError, ValueError):
         *folders, name = split(path)
         with enter(root, folders) as folder:
@@ -118,7 +118,7 @@ class ProjectCode(Value):
     def as_of(self, when: datetime) -> tuple[str, frozenset[str]]:
         """Return the last commit made by then and its files; "" and no files if there is none.
 
-        Files with uncommitted changes are left out: a fact about them speaks of no commit yet.
+        Files with uncommitted changes are left out, since a fact about them concerns no commit yet.
         """
         try:
             commit = self.git.run("rev-list", "-1", f"--before={when.isoformat()}", "HEAD", "--", timeout=_PATIENT)
@@ -131,7 +131,7 @@ class ProjectCode(Value):
             return "", frozenset()
 
     def difference(self, fact: Fact) -> str:
-        """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
+        """Return the unified diff of a fact's files from its commit to HEAD, "" if git fails."""
         named = [file for file in fact.files if not LINE_BREAKS.search(file)]
         if not named or not COMMIT.fullmatch(fact.commit):
             return ""
@@ -146,7 +146,7 @@ class ProjectCode(Value):
         return output.decode("utf-8", "replace")
 
     def past(self) -> Past:
-        """Return the project's past; an empty one where git does not answer."""
+        """Return the project's past; an empty one if git fails."""
         options = (f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--name-only", "-z")
         try:
             files = tuple(self._names("HEAD")[:_MAX_FILES])
@@ -217,7 +217,7 @@ class ProjectState(Value):
 
 
 class ProjectQuestions:
-    """Runs git commands in the work tree of a folder, all at once, in the background; at its end they end."""
+    """Runs git commands in a folder's work tree in parallel, in the background; a context manager that ends them."""
 
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self._processes: list[Child] = []

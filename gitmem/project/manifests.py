@@ -1,6 +1,6 @@
-"""What the manifests of the user's project declare: what it needs, and the commands and scripts it starts with.
+"""Read from the manifests of the user's project its dependencies, commands and scripts.
 
-Each is read with the parser of its format. Only names are taken, never versions, which change without telling much.
+Each is read with the parser of its format. Only names are used, not versions, which change often and say little.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class _Declared(Value):
 
 
 def manifests_in(files: Iterable[str]) -> list[str]:
-    """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
+    """Return the manifests of a project and its packages, the top ones first, without tests and examples."""
     named = (file for file in files if file.rpartition("/")[2] in _READERS and not is_aside(file))
     return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
 
 
 def manifest_lines(root: str, manifests: Iterable[str]) -> Iterator[str]:
-    """Yield what the first manifests declare, a line each; one that cannot be parsed has its name alone."""
+    """Yield a line on what each of the first manifests declares; for an unparsable one only its name."""
     for manifest in [*manifests][:_MOST]:
         try:
             declared = _READERS[manifest.rpartition("/")[2]](read_project_file(root, manifest))
         except (ValueError, RecursionError, configparser.Error):
             declared = _Declared()
         parts = (("needs", declared.needs), ("installs", declared.commands), ("runs", declared.scripts))
-        said = [f"{verb} {listed(names)}" for verb, names in parts if names]
-        yield f"{manifest} {'; '.join(said)}" if said else manifest
+        phrases = [f"{verb} {listed(names)}" for verb, names in parts if names]
+        yield f"{manifest} {'; '.join(phrases)}" if phrases else manifest
 
 
 def _of_pyproject(text: str) -> _Declared:
@@ -101,7 +101,7 @@ def _at(table: Any, *keys: str) -> dict[str, Any]:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """Return the names that the keys of a table or the texts of a list begin with."""
+    """Return the package names at the beginning of a table's keys or a list's texts."""
     texts = [name for name in value if isinstance(name, str)] if isinstance(value, dict | list) else []
     matches = (_NAME.match(text.strip()) for text in texts)
     return tuple(dict.fromkeys(match[0] for match in matches if match))

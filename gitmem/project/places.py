@@ -1,8 +1,8 @@
-"""Where facts stand in the project's code: the branch and commit checked out, and the lines that facts cite.
+"""Decide whether facts apply to the project's code: by branch and commit checked out, and the lines that they cite.
 
 Each of a fact's `lines` is `<12 digits of a file's blob id>:<digests, joined by dots> <path>`: a digest is the CRC-32
-of a cited line without the blanks around it; without digests the whole file is cited. Squash merges and rebases make
-other commits of the same lines, so lines decide, and commits only where no line does.
+of a cited line without the blanks around it; without digests the whole file is cited. Squash merges and rebases put
+the same lines into other commits, so lines decide first, and commits only where no line does.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9
 _BAD_BRANCH = re.compile(r"\.\.|[\0-\x20\x7f~^:?*\[\\]|^[-/.]|/\.|//|/$|\.lock$|@\{")
 _MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
 SECONDS = 1.0  # for the questions about branches
-_UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit stands
-_ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds
-_GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
-_LONG_LINE = 8  # characters of a line that says where it is from
-_MOST_BROUGHT = 100  # files of a branch that are kept
-_MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
-_Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
+_UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit is reused
+_ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds that are never reused
+_GRACE = 0.3  # more seconds for the questions about lines; without an answer no fact is marked
+_LONG_LINE = 8  # characters of a line that identifies its origin
+_MOST_BROUGHT = 100  # files of a branch that are cached
+_MOST_STAND = 0.8  # share of a branch's lines that must exist after a squash or a rebase with changes
+_Answers = dict[str, list[str]]  # by fact its key, its ground and the changed files, as cached
 
 
 def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, FactPlace]:
-    """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
+    """Return, by fact id, the places of the facts that do not fully apply to what is checked out.
 
-    `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
-    Where git needs longer than `seconds` to see whether a branch was merged, its facts are shown as before, else with
-    its name.
+    `cached` is the file of earlier answers: commits do not change, so an answer for the same commits stays valid. If
+    git needs longer than `seconds` to find whether a branch was merged, its facts are shown as before, else with its
+    name.
     """
     branch, head = checked_out(code)
     if not head:
@@ -81,8 +81,8 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
 
 
 def _said(fact: Fact) -> int:
-    said = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
-    return zlib.crc32(said.encode("utf-8", "replace"))
+    text = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
@@ -116,10 +116,10 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
 
 
 class _Question(Value):
-    """Whether facts hold on what is checked out, asked of one git that reads all objects, and of another about merges.
+    """Decides whether facts apply to what is checked out: one git process reads all objects, others examine merges.
 
-    In a hurry an earlier answer for another commit stands. `tips` are those of other branches of facts, here or as last
-    fetched; `kept` are earlier answers; `brought` has the files of each commit that was not merged then, None where
+    In a hurry an earlier answer for another commit is reused. `tips` are those of facts' other branches, local or as
+    last fetched; `kept` are earlier answers; `brought` has the files of each commit that was then unmerged, None if
     they are many or unknown.
     """
 
@@ -134,15 +134,15 @@ class _Question(Value):
     seconds: float
 
     def answer(self, facts: Sequence[Fact]) -> tuple[_Answers, _Answers]:
-        """Return certain answers, and likely ones for facts that there was no time for."""
+        """Return certain answers, and likely ones for facts without time to check."""
         deadline = time.monotonic() + self.seconds
         is_hurried = self.seconds < _UNHURRIED
         certain = {} if is_hurried else self._carried(facts)
-        asked = [fact for fact in facts if fact.id not in certain]
-        read = _Read(self.objects, asked, self.head)
+        uncertain = [fact for fact in facts if fact.id not in certain]
+        read = _Read(self.objects, uncertain, self.head)
         likely: _Answers = {}
         unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
-        for fact in asked:
+        for fact in uncertain:
             changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
             if not changed and (fact.lines or fact.branch == self.branch):  # whatever its commit is
                 certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
@@ -173,10 +173,10 @@ class _Question(Value):
         is_ancestor: bool,
         merged: Callable[[str], bool],
     ) -> Ground:
-        """Return whether a fact of which not all lines stand holds, by its branch and its commit `oid`.
+        """Return the ground of a fact whose lines do not all exist, by its branch and its commit `oid`.
 
-        Lines that its commit has not were not committed when it was learned. `merged` tells whether other commits
-        brought the changes of one, or raises TimeoutError.
+        Lines missing in its commit were uncommitted when it was learned. `merged` returns whether other commits contain
+        a commit's changes, or raises TimeoutError.
         """
         tip, stays = self.tips.get(fact.branch, ""), fact.branch == self.branch
         if stays and oid == self.head and not read.stood(fact):
@@ -192,20 +192,20 @@ class _Question(Value):
         return elsewhere if tip else Ground.WAITS
 
     def _before(self, fact: Fact) -> list[str]:
-        """Return the answer for another commit that was checked out while the fact and its branch were as now."""
+        """Return the earlier answer for another checked-out commit, if the fact and its branch have not changed."""
         key, *answer = self.kept.get(fact.id, ("",))
         return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
 
     def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
-        was = (self._before(fact) or [Ground.LEARNED])[0]
+        ground = (self._before(fact) or [Ground.LEARNED])[0]
         told_here = Ground.STALE.value if changed else Ground.HERE.value
-        return [self.keys[fact.id], told_here if was in (Ground.HERE, Ground.STALE) else was, *changed]
+        return [self.keys[fact.id], told_here if ground in (Ground.HERE, Ground.STALE) else ground, *changed]
 
     def _carried(self, facts: Sequence[Fact]) -> _Answers:
-        """Return answers for an ancestor of what is checked out that hold for it, too.
+        """Return cached answers for an ancestor of what is checked out that are valid for it, too.
 
-        What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch
-        changed and no new commit is its own. What held on that very commit alone is asked again.
+        An ancestor stays one, and an unmerged branch stays unmerged as long as none of its files changed and no new
+        commit is its own. Answers that depend on that very commit are computed again.
         """
         old: dict[str, list[Fact]] = {}
         for fact in facts:
@@ -242,21 +242,21 @@ class _Question(Value):
     def _merged(self, target: str, deadline: float) -> bool:
         """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
 
-        After a squash there is no commit with the same patch, but what the branch added stands. Of a commit that was
-        not merged `brought` gets the files. Raises TimeoutError.
+        After a squash no commit has the same patch, but the lines that the branch added exist. For an unmerged commit,
+        store its files in `brought`. Raises TimeoutError.
         """
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError
         git, span = self.code.git, f"{self.head}...{target}"
         self.brought[target[:SHORT]] = None
         with contextlib.suppress(GitmemError):
-            marks = git.run("cherry", self.head, target, timeout=left).decode().split("\n")[:-1]
+            marks = git.run("cherry", self.head, target, timeout=remaining).decode().split("\n")[:-1]
             if all(line.startswith("-") for line in marks):
                 return True
             options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
             env = filters_off(git, self.code.common_dir)
-            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=left)
+            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=remaining)
             listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
             if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
                 return True
@@ -267,7 +267,7 @@ class _Question(Value):
 
 
 class _Read:
-    """What facts cite: `cited` are by fact and path the blob ids and digests. Objects are read once each."""
+    """Reads what facts cite: `cited` has blob ids and digests by fact and path. Each object is read once."""
 
     def __init__(self, objects: Objects, facts: Sequence[Fact], head: str) -> None:
         self.cited = {fact.id: _cited(fact) for fact in facts}
@@ -285,14 +285,14 @@ class _Read:
         self._digests.update(zip(oids, map(_digests, self._objects.contents(oids)), strict=True))
 
     def commits(self, facts: Sequence[Fact]) -> dict[str, str]:
-        """Return the full ids of facts' commits by fact, "" for one that is not here."""
+        """Return the full ids of facts' commits by fact, "" for a missing commit."""
         names = [f"{fact.commit}^{{commit}}" if COMMIT.fullmatch(fact.commit) else "" for fact in facts]
         self._load([(name, ()) for name in names if name])
         infos = (self._infos.get(name) for name in names)
         return {fact.id: info.oid if info else "" for fact, info in zip(facts, infos, strict=True)}
 
     def load_commits(self, facts: Iterable[Fact]) -> None:
-        """Read what facts cite as their commits have it, all at once."""
+        """Read the versions in facts' commits of what they cite, all at once."""
         cited = ((fact, self.cited[fact.id]) for fact in facts)
         self._load([(f"{fact.commit}:{path}", items) for fact, paths in cited for path, items in paths.items()])
 
@@ -302,11 +302,11 @@ class _Read:
         return all(self.stands(fact, path, fact.commit) for path in self.cited[fact.id])
 
     def stands(self, fact: Fact, path: str, commit: str) -> bool:
-        """Return whether a commit has what a fact cites of a file, in either of two machines' versions."""
+        """Return whether a commit has what a fact cites of a file, in any of several machines' versions."""
         info, items = self._infos[f"{commit}:{path}"], self.cited[fact.id][path]
         oid = info.oid if info else ""
-        there = self._digests.get(oid, frozenset())
-        if any(oid.startswith(blob) or (digests and digests <= there) for blob, digests in items):
+        digests_of_file = self._digests.get(oid, frozenset())
+        if any(oid.startswith(blob) or (digests and digests <= digests_of_file) for blob, digests in items):
             return True
         if any(digests for _, digests in items):
             return False
@@ -328,7 +328,7 @@ def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 
 def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
-    """Return whether the lines of an object have to be read: a file of some other content than the cited one."""
+    """Return whether the lines of an object must be read: its content differs from the cited one."""
     differs = any(digests and not info.oid.startswith(blob) for blob, digests in items)
     return differs and info.kind == "blob" and info.size <= _MAX_CONTENT
 
@@ -338,11 +338,11 @@ def _digests(data: bytes | None) -> frozenset[str]:
 
 
 def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) -> set[str]:
-    """Return the commits that are ancestors of what is checked out, or are it."""
-    asked = commits - {head}
-    if not asked:
+    """Return the commits that are `head` or its ancestors."""
+    candidates = commits - {head}
+    if not candidates:
         return commits
-    lines = "".join(f"{oid}\n" for oid in sorted(asked)) + f"^{head}\n"
+    lines = "".join(f"{oid}\n" for oid in sorted(candidates)) + f"^{head}\n"
     listed = code.git.run("rev-list", "--stdin", stdin=lines.encode(), timeout=seconds)
     return commits - set(listed.decode().split())
 
@@ -355,10 +355,12 @@ def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
             lines = added.setdefault(line[6:].rstrip("\t"), set()) if line.startswith("+++ b/") else set()
         elif line.startswith("+") and len(line.strip()) > _LONG_LINE:
             lines.add(digest(line[1:]))
-    names = [f"{head}:{path}" for path, said in added.items() if said and "\r" not in path]
+    names = [f"{head}:{path}" for path, added_lines in added.items() if added_lines and "\r" not in path]
     infos = objects.infos(names)
     names = [name for name, info in zip(names, infos, strict=True) if info and info.size <= _MAX_CONTENT]
-    there = {name.partition(":")[2]: _digests(data) for name, data in zip(names, objects.contents(names), strict=True)}
+    digests = {
+        name.partition(":")[2]: _digests(data) for name, data in zip(names, objects.contents(names), strict=True)
+    }
     many = sum(map(len, added.values()))
-    stand = sum(len(said & there.get(path, frozenset())) for path, said in added.items())
+    stand = sum(len(added_lines & digests.get(path, frozenset())) for path, added_lines in added.items())
     return bool(many) and stand >= _MOST_STAND * many
