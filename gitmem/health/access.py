@@ -18,7 +18,7 @@ _LEAST_FREE = 1 << 18  # bytes; with less, a save fails
 
 
 def check_access(store: Store) -> Iterator[Finding]:
-    """Report what keeps the hooks from recording: a folder that may not be written, a full disk, the environment."""
+    """Report what prevents recording: a folder without write permission, a full disk, the environment."""
     closed = [path for path in (store.root, store.private) if os.path.exists(path) and not os.access(path, os.W_OK)]
     message = f"{' and '.join(closed)} not writable."
     remedy = "Give yourself write permission, or nothing can be saved."

@@ -1,6 +1,6 @@
 """Check a store, its tools, repository, locks, attributes and private folder.
 
-`CHECKS` are the quick ones, of `gitmem status` too. They write nothing, and a failing check stops no other.
+`CHECKS` are the quick ones, which `gitmem status` also runs. They write nothing, and a failing check stops no other.
 Tested through `tests/health/test_health_doctor.py`, too.
 """
 
@@ -52,8 +52,8 @@ from gitmem.text.sentences import age, count
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
-_SKEW = timedelta(minutes=1)  # that clocks of machines differ by
-_SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
+_SKEW = timedelta(minutes=1)  # tolerated difference between machines' clocks
+_SOON_PACKED = 50  # spare packs that are no problem, as the next save starts the packing
 
 
 def check_branch(store: Store) -> Iterator[Finding]:
@@ -116,7 +116,7 @@ def check_log(store: Store) -> Iterator[Finding]:
     journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     logged = [failure for failure in journal.failures() if failure.at >= since]
-    # A session is compared at each of its ends; the last one counts.
+    # A session may end several times, and is compared each time: the last one counts.
     if explained := {failure.message.rpartition(": ")[0]: failure for failure in logged if failure.is_explained}:
         message = (
             f"{count(len(explained), 'session')} with messages that are not in the day's log, each with its reason."
@@ -128,8 +128,8 @@ def check_log(store: Store) -> Iterator[Finding]:
     for failure in reversed(recent):
         alike.setdefault(f"{failure.command}: {' '.join(failure.message.split())}", []).append(failure)
     details = tuple(
-        f"{same[0].at:%Y-%m-%d %H:%M} {said}{f' ({len(same)} times)' if len(same) > 1 else ''}"
-        for said, same in [*alike.items()][:_SHOWN][::-1]
+        f"{same[0].at:%Y-%m-%d %H:%M} {line}{f' ({len(same)} times)' if len(same) > 1 else ''}"
+        for line, same in [*alike.items()][:_SHOWN][::-1]
     )
     message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
     remedy = f"All failures, with tracebacks: {journal.path} (delete it to dismiss them)"
@@ -138,24 +138,24 @@ def check_log(store: Store) -> Iterator[Finding]:
 
 
 def check_model(store: Store) -> Iterator[Finding]:
-    """Report a model that the settings name and that nothing here can ask."""
+    """Report a model in the settings that cannot be asked on this machine."""
     try:
         make_model(store.config.summary, store.context.environ)
     except ProviderError as error:
-        what = f"No model can be asked (summary.provider is {store.config.summary.provider}): {error}"
+        problem = f"No model can be asked (summary.provider is {store.config.summary.provider}): {error}"
         off = "to ask none, 'gitmem config --user summary.provider offline'"
-        yield Finding("model", Level.WARNING, what, f"{error.remedy} Or, {off}.".lstrip())
+        yield Finding("model", Level.WARNING, problem, f"{error.remedy} Or, {off}.".lstrip())
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
-    """Report a repository that should be packed, unless the next save has gitmem pack it in the background."""
+    """Report a repository that should be packed, unless the next save packs it in the background."""
     common, spare = store.repository.layout.common_dir, store.spare_packs()
     state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
     if is_due(store) and not (store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED):
         yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
     else:
-        whose = "" if store.has_separate_repository else "; the repository is the project's, so git packs it"
-        yield Finding("packing", Level.OK, f"{state}{whose}.")
+        project_note = "" if store.has_separate_repository else "; the repository is the project's, so git packs it"
+        yield Finding("packing", Level.OK, f"{state}{project_note}.")
 
 
 def check_size(store: Store) -> Iterator[Finding]:
@@ -205,7 +205,7 @@ def check_changes(store: Store) -> Iterator[Finding]:
 
 
 def check_readable(store: Store) -> Iterator[Finding]:
-    """Report the first file or folder of the store that may not be read: no session is shown it."""
+    """Report the first unreadable file or folder of the store, which no session is shown."""
     if error := barred(store.spool.folder) or first_barred(store.root):
         yield Finding("access", Level.PROBLEM, error.message, error.remedy)
 
@@ -225,7 +225,7 @@ CHECKS = (
     check_changes,
     check_signatures,
 )
-# The checks of a store that nobody accepted here read no trees: a few objects can make one without end.
+# The checks of a store not accepted here read no trees, since a few objects can form an endless one.
 OPENED = (check_trusted, check_branch, check_config)
 
 
@@ -237,7 +237,7 @@ def check_attributes(store: Store, names: Sequence[str] = ()) -> Iterator[Findin
 
 _OLD_LOCK = 60.0  # seconds; git holds a lock for milliseconds, or while an editor is open
 _LARGE = 32 << 20  # bytes of packs; of more, git takes over two seconds to check all objects
-_NEWEST = 100  # commits whose objects are checked then; they hold all of the present memory
+_NEWEST = 100  # commits whose objects are then checked; their trees have all of the present memory
 
 
 def check_tools(store: Store) -> Iterator[Finding]:
@@ -257,7 +257,7 @@ def check_format(store: Store) -> Iterator[Finding]:
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
-    """Check that files, index and branch agree, unless the user has something else checked out, which `branch` says."""
+    """Check that files, index and branch agree, unless something else is checked out, which `branch` reports."""
     if store.documents != store.root:
         return
     if store.tip != store.marked():
@@ -286,21 +286,21 @@ def check_pulls(store: Store) -> Iterator[Finding]:
 
 def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Check that all reachable objects exist, or with `deep` are intact."""
-    git, which = store.repository.git, "All objects"
+    git, scope = store.repository.git, "All objects"
     # Other branches of a project's repository are checked only on request.
     if deep or (store.has_separate_repository and not _is_large(store)):
         damage = damages(git, deep=deep)
     else:
         newest = _NEWEST if _is_large(store) else None
-        which = f"All objects of the newest {_NEWEST} commits" if newest else which
+        scope = f"All objects of the newest {_NEWEST} commits" if newest else scope
         damage = missing_of(git, "HEAD", newest)
     if damage:
         remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
         message = "Git reports damage in the repository."
         yield Finding("objects", Level.PROBLEM, message, remedy, tuple(damage[:_SHOWN]))
     else:
-        hint = "'gitmem doctor --deep' looks at all." if which != "All objects" else ""
-        yield Finding("objects", Level.OK, f"{which} {'exist and are intact' if deep else 'exist'}.", hint)
+        hint = "'gitmem doctor --deep' looks at all." if scope != "All objects" else ""
+        yield Finding("objects", Level.OK, f"{scope} {'exist and are intact' if deep else 'exist'}.", hint)
 
 
 def _is_large(store: Store) -> bool:
@@ -320,7 +320,7 @@ def check_locks(store: Store) -> Iterator[Finding]:
         store.lock("doctor").acquire(0).release()
     except BusyError as error:
         yield Finding("lock", Level.NOTE, error.message, "Nothing to do, unless it persists.")
-    except OSError:  # it cannot be written, as the next check says
+    except OSError:  # not writable, as the next check reports
         return
     else:
         yield Finding("lock", Level.OK, "The store's lock is free.")
@@ -358,7 +358,7 @@ _RECORD = "diagnosed.json"
 
 
 def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
-    """Report what is wrong with changed documents and some never checked, or with `deep` with all."""
+    """Report problems of changed documents and some never-checked ones, or with `deep` of all."""
     if deep:
         drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE

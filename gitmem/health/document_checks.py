@@ -1,8 +1,8 @@
 """Find documents that cannot be read, hold secrets or have bad names; nothing is changed.
 
-`examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
-that `status` checks only what changed since. It also checks documents that never were, in a small store all of them;
-upkeep checks the rest.
+`examined.json` in the private folder records which documents of which commit were checked (docs/format.md, "Tree"), so
+that `status` checks only later changes. It also checks some never-checked documents, in a small store all; upkeep
+checks the rest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LINE = re.compile(r" \(line (\d+)\)$")
 
 
 class Checked(Value):
-    """The finding of a check of files, and the complaint on each path that has one."""
+    """The finding of a check of files, and by path each problem."""
 
     finding: Finding
     found: tuple[tuple[str, str], ...]
@@ -67,7 +67,7 @@ def check_headers(store: Store, paths: Sequence[str]) -> Checked:
 
 
 def is_broken(store: Store, path: str) -> bool:
-    """Return whether a file at the path of a fact is none."""
+    """Return whether the file at the path of a fact is not a fact."""
     data = read_or_none(store, path) if FACT_PATH.fullmatch(path) else None
     return data is not None and parse_fact(data, path) is None
 
@@ -83,14 +83,14 @@ def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
 
 
 def _checked(places: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
-    """Return the problem with its places, or that all is `fine`."""
+    """Return `problem` with its places, or without any a finding that says `fine`."""
     problem = problem._replace(details=tuple(words for _, words in places))
     return Checked(judged(problem, fine, is_broken=places), tuple(places))
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
     """Look for likely secrets in files, names and new commit messages, by kind and place, without showing any."""
-    named = bool(_secrets(store, ["\n".join(paths)]))  # all in one scan, which is quicker
+    named = bool(_secrets(store, ["\n".join(paths)]))  # one scan for all is faster
     places = []
     for path in paths:
         data = read_or_none(store, path)
@@ -99,17 +99,17 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
         places += [(path, f"{place}: {kinds}")] if kinds else []
         places += [(path, f"the name of {place}: {shown}")] if shown else []
     tip = store.repository.tip(store.repository.branch())
-    said = messages(store.repository.git, tip, _MESSAGES) if tip else []
-    if said and _secrets(store, ["\n\n".join(message for _, message in said)]):
-        told = [(oid, _secrets(store, [message])) for oid, message in said]
-        places += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
+    commit_messages = messages(store.repository.git, tip, _MESSAGES) if tip else []
+    if commit_messages and _secrets(store, ["\n\n".join(message for _, message in commit_messages)]):
+        findings = [(oid, _secrets(store, [message])) for oid, message in commit_messages]
+        places += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in findings if kinds]
     message = f"{count(len(places), 'place')} with a likely secret."
     remedy = "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
     return _checked(places, "No secrets in the files.", Finding("secrets", Level.PROBLEM, message, remedy))
 
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
-    """Return the number of secrets of each kind in some texts as words, "" for none."""
+    """Return a phrase with the number of secrets of each kind in some texts, "" for none."""
     results = (redact(text, allow=store.config.redaction.allow) for text in texts)
     kinds = Counter(finding.kind for result in results for finding in result.findings)
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
@@ -153,7 +153,7 @@ def check_copies(store: Store, paths: Sequence[str]) -> Checked:  # noqa: ARG001
 
 
 def check_facts(store: Store, paths: Sequence[str]) -> Checked:
-    """Look for files that are shown nowhere: those in facts/ that are no facts, and documents of two ids."""
+    """Look for files that are never shown: those in facts/ that are not facts, and documents with two ids."""
     places = [(path, path) for path in (*no_facts(store, paths), *_of_two_ids(store, paths))]
     message = (
         f"{count(len(places), 'file')} without an id or a kind, or with another id than its name has: never shown."
@@ -163,13 +163,13 @@ def check_facts(store: Store, paths: Sequence[str]) -> Checked:
 
 
 def no_facts(store: Store, paths: Iterable[str]) -> list[str]:
-    """Return the paths below the facts at which no fact is: without an id and a kind in the name and in the header."""
+    """Return the paths in facts/ that are not facts: name and header must have the id and the kind."""
     odd = (path for path in paths if path.startswith(f"{FACTS}/") and not FACT_PATH.fullmatch(path))
     return [path for path in odd if parse_fact(read_or_none(store, path) or b"", path) is None]
 
 
 def _of_two_ids(store: Store, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the documents whose header names another id than their file's name."""
+    """Yield the documents whose header has another id than their file name."""
     for path in paths:
         if path.startswith(_IDENTIFIED) and path.endswith(".md") and is_id(id_in(path)):
             header_id = Document.parse(read_or_none(store, path) or b"").get("id")
@@ -186,7 +186,7 @@ def _documents(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, bytes]
 
 
 def read_or_none(store: Store, path: str) -> bytes | None:
-    """Return a file of the work tree; None also for a link, a folder, or without permission, as other checks report."""
+    """Return a file of the work tree; None also for a link, a folder or an unreadable file, which others report."""
     with contextlib.suppress(OSError, GitmemError):
         return store.read(path)
     return None
@@ -197,7 +197,7 @@ AT_ONCE = 300  # documents that were never checked; a larger store leaves them t
 
 
 class Looked(Value):
-    """The findings in changed documents, the tip's documents that wait for review, and how many were never checked."""
+    """The findings in changed documents, the tip's documents to review, and the number of never-checked ones."""
 
     findings: tuple[Finding, ...]
     review: tuple[ToReview, ...]
@@ -205,7 +205,7 @@ class Looked(Value):
 
 
 class _Seen(Value):
-    """The last look: its commit, documents to check again, those to review, and the last path checked (None: all)."""
+    """The last check: its commit, documents to check again, those to review, and the last path checked (None: all)."""
 
     commit: str
     again: tuple[str, ...]
@@ -216,10 +216,10 @@ class _Seen(Value):
 def look(
     store: Store, edited: Iterable[str], *, most: int | None = AT_ONCE, record: str = EXAMINED, more: MoreChecks = ()
 ) -> Looked:
-    """Look for broken headers, conflict markers, and documents to review; `edited` are the files unlike the tip.
+    """Look for broken headers, conflict markers, and documents to review; `edited` are files that differ from the tip.
 
-    Of documents never checked, at most `most` are (0: they are not even counted, and `left` is 1). `more` are further
-    checks of changed files. `record` is the file that says what was checked.
+    At most `most` never-checked documents are checked (0: they are not even counted, and `left` is 1). `more` are
+    further checks of changed files. `record` is the file that records what was checked.
     """
     tip, seen, edited = tip_of(store), _seen(store, record), set(edited)
     changes: Sequence[PathChange] = ()
@@ -228,22 +228,22 @@ def look(
     except GitFailedError:  # its commit is gone
         seen = None
     seen = seen or _Seen(tip, (), (), "")
-    due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
+    due, unchecked = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
     named = edited.union(seen.again, (change.path for change in (*changes, *due)))
     paths = sorted(path for path in named if os.path.lexists(os.path.join(store.root, path)))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
     checked = [check(store, paths) for check in (check_headers, check_conflicts, *more)]
     problems = [path for check in checked for path, _ in check.found if path]
     now = _Seen(
-        tip, tuple(sorted(edited.union(problems))), review, (due[-1].path if due else seen.upto) if left else None
+        tip, tuple(sorted(edited.union(problems))), review, (due[-1].path if due else seen.upto) if unchecked else None
     )
     if seen != now:
         _remember(store, now, record)
-    return Looked(tuple(check.finding for check in checked), review, left)
+    return Looked(tuple(check.finding for check in checked), review, unchecked)
 
 
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:
-    """Return the first files of the tip after a path, as if the tip added them, and the number of the others."""
+    """Return the tip's first `most` files after the path `upto`, as additions, and the number of the others."""
     if upto is None:
         return [], 0
     if most == 0:  # listing the files of a large store takes a tenth of a second
@@ -267,7 +267,7 @@ def tip_of(store: Store) -> str:
 
 
 def _seen(store: Store, record: str) -> _Seen | None:
-    """Return the last look, None if there is no valid record of it."""
+    """Return the last check, None without a valid record."""
     try:
         fields = read_json(os.path.join(store.private, record))
         if fields["by"] != __version__ or not re.fullmatch("[0-9a-f]{40,64}", fields["commit"]):

@@ -35,13 +35,13 @@ from gitmem.values import Value
 
 _SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
 HISTORY = "history"  # the check that finds a history which git cannot read
-_MOST_FACTS = 25  # to parse; the next look reads more of them
+_MOST_FACTS = 25  # to parse; the next call reads more of them
 _MOST_SIZES = 500  # files to ask for their size
 _RECENT_COMMITS = 50  # commits to search first for a save and for a session
 
 
 class LastSave(Value):
-    """The newest save or captured turn that was not undone: its commit, when that was made, and its subject."""
+    """The newest save or captured turn that was not undone: its commit, time and subject."""
 
     commit: str
     at: datetime
@@ -60,10 +60,10 @@ class MemoryCounts(Value):
 class StoreStatus(Value):
     """The fields of `gitmem status`.
 
-    `last_event` is when an agent's session was last heard of; `unfinished` counts events of turns that are still
-    running; `edited` are files with uncommitted edits by hand; `review` are documents with two versions,
-    `contradictions` counts pairs of facts to decide; `attention` are findings of quick checks, except good ones;
-    `bytes` is what the store takes on the disk, without a project's repository; estimated if it has over 500 files.
+    `last_event` is the time of an agent's last event; `unfinished` counts events of running turns; `edited` are files
+    with uncommitted edits by hand; `review` are documents with two versions; `contradictions` counts pairs of facts to
+    decide; `attention` are findings of quick checks, except good ones; `bytes` is the store's size on disk, without a
+    project's repository, estimated if it has over 500 files.
     """
 
     store: str
@@ -89,7 +89,7 @@ class StoreStatus(Value):
 
 @contextmanager
 def status_reader(store: Store) -> Iterator[Callable[[], StoreStatus]]:
-    """Yield a function that returns a store's state and changes nothing, while git looks for edits and commits."""
+    """Start git to find edits and commits, and yield a function that returns the store's state; changes nothing."""
     tip, accepted = tip_of(store), store.acceptance.given()
     looks = accepted and store.documents == store.root
     log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
@@ -108,8 +108,8 @@ def _status(
     accepted: bool,
 ) -> StoreStatus:
     tracked = tracked_files(store.repository.git) if store.documents == store.root else _names_at_tip(store)
-    gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
-    names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in gone] if edited else tracked
+    missing = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
+    names = [path for path in dict.fromkeys([*tracked, *edited]) if path not in missing] if edited else tracked
     listed = "\0".join(["", *names])  # searched in one go: a store may have 50,000
     days = sorted(day.removesuffix(".md") for day in re.findall(r"\0daily/(?:[^\0]*/)?([^\0/]*)", listed))
     rotation, hooks, memory = store.config.rotation, HookSpool(store.private), read_or_none(store, MEMORY) or b""
@@ -157,7 +157,7 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
 def _known(store: Store, listed: str, memory: bytes, no_facts: int) -> MemoryCounts:
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
-    sessions = 0  # where git cannot read the history, as a finding says
+    sessions = 0  # if git cannot read the history, which a finding reports
     with suppress(GitmemError):
         sessions = count_sessions(store)
     issues = find_entries(body[section.body : section.end]) if section else ()
@@ -198,7 +198,7 @@ def _last_event(private: str, hooks: HookSpool) -> datetime | None:
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
     undone = set[str]()
-    for commit in recent:  # newest first: what undid an undo stands before it
+    for commit in recent:  # newest first: an undo of an undo comes before it
         undone |= {*commit.values(Trailer.UNDOES)} if commit.oid not in undone else set()
     commits = [commit for commit in recent if commit.value(Trailer.OP) in _SAVES and commit.oid not in undone]
     if not commits and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
@@ -215,7 +215,7 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 
 
 def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
-    """Return how many pairs of facts contradict each other, and how many facts are not in force any more."""
+    """Return the number of pairs of contradicting facts, and of facts no longer in force."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
     statuses = what_holds(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
     ended = sum(not status.holds for status in statuses)
