@@ -1,4 +1,4 @@
-"""Claude Code: the events it is asked to report, and where it keeps its settings (https://code.claude.com/docs/en/hooks)."""
+"""Claude Code: its events, and where its settings are (https://code.claude.com/docs/en/hooks)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _SUMMARY_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-su
 
 
 def _claude(host: Host, place: InstallPlace) -> Edits:
-    """Return what Claude Code gets.
+    """Return Claude Code's edits.
 
-    A project's list of servers is a file of its own, which a team shares; the two of a user's are in Claude Code's
-    own file, the one for a project under the top of its repository (https://code.claude.com/docs/en/mcp).
+    A project's servers are in a separate file, which a team shares; a user's, for all projects or for one (by the top
+    of its repository), are in Claude Code's own file (https://code.claude.com/docs/en/mcp).
     """
     from gitmem.hosts.edits import READS, SERVER, SERVERS, skills, slash_commands
     from gitmem.hosts.install import FileEdit
@@ -72,7 +72,7 @@ HOST = Host(
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
     off_switch=(("disableAllHooks",), True),
-    subagents=lambda path: [  # below the session, in older versions beside it
+    subagents=lambda path: [  # below the session's file, in older versions beside it
         *files_below(path.removesuffix(".jsonl"), "subagents"),
         *called_by(path, "sessionId", prefix="agent-"),
     ],
@@ -80,10 +80,10 @@ HOST = Host(
 
 
 def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
-    """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
+    """Return the folder in which Claude Code keeps its own memory of a project; it may not exist.
 
     It is `memory` in the project's folder of transcripts, which is named after the project's path, unless the user's
-    settings name another. A project's are ignored: a repository must not choose which of a user's files are read.
+    settings name another. A project's settings are ignored: a repository must not choose which user files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     if named := text_of(read_object(os.path.join(config, "settings.json")), _AUTO_MEMORY):

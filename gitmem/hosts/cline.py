@@ -1,9 +1,8 @@
-"""Cline CLI: an executable file an event, memory told with a tool's result, sessions in one JSON file each.
+"""Cline CLI: an executable file per event, memory shown with a tool's result, one JSON file per session.
 
-Seen with Cline CLI 3.0.65. It reads answers of hooks at tools only, so memory is shown with the first tool of each
-prompt. No event has the prompt, and none says that a session has ended: prompts are read from its record of the
-session. Each run of the agent begins with `TaskStart`, also at a session's second prompt. A call that a hook refuses
-ends the run.
+Seen with Cline CLI 3.0.65. It reads answers only of tool hooks, so memory is shown with the first tool of each prompt.
+No event has the prompt, or marks the end of a session: prompts are read from its session file. Each run of the agent
+begins with `TaskStart`, also at a session's second prompt. A call that a hook refuses ends the run.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _REFUSED = "This tool call was rejected by the user"
 _TOOLS = {_ASKS: ASKS, "run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^<>]*>((?:(?!<user_input).)*?)</user_input>", re.DOTALL)
 _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
-_LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
+_LAST = 100_000_000_000_000  # milliseconds; a `datetime` can represent it
 _MESSAGES = ".messages.json"
-_MOST = 64 * 1024 * 1024  # bytes of a session; what is behind them is not read
+_MOST = 64 * 1024 * 1024  # bytes of a session that are read
 
 
 def _data(environ: Mapping[str, str], home: str) -> str:
@@ -52,7 +51,7 @@ def _data(environ: Mapping[str, str], home: str) -> str:
 
 
 def _transcript(environ: Mapping[str, str], home: str, session: str) -> str:
-    match = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # otherwise it could not be the name of a file
+    match = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # so that it is safe as a file name
     return os.path.join(_data(environ, home), "sessions", session, session + _MESSAGES) if match else ""
 
 
@@ -69,32 +68,32 @@ def _read(payload: Payload) -> Payload | None:
     }
     result = payload.get("tool_result") or payload.get("tool_call")
     if isinstance(result, dict):
-        tool, (said, failed) = text_of(result, "name"), _outcome(result.get("output"))
+        tool, (output, failed) = text_of(result, "name"), _outcome(result.get("output"))
         known |= {"tool_name": _TOOLS.get(tool, tool), "tool_use_id": text_of(result, "id")}
-        known |= {"tool_input": _input(result.get("input")), "error": said}
+        known |= {"tool_input": _input(result.get("input")), "error": output}
         known["hook_event_name"] = "PostToolUseFailure" if failed and event == "PostToolUse" else event
     return None if inner and event in {"SessionStart", "Stop"} else known
 
 
 def _recorded(payload: Payload) -> Payload:
-    """Return a payload with the prompt, which is the last one of the session."""
-    said = records(_lines(text_of(payload, "transcript_path")), read=_read_item)
-    typed = ["", *(part.text for part in said if part.role is Role.USER and not part.injected)]
+    """Return a payload with the prompt: the last one in the session's file."""
+    recorded = records(_lines(text_of(payload, "transcript_path")), read=_read_item)
+    typed = ["", *(part.text for part in recorded if part.role is Role.USER and not part.injected)]
     return payload | {"prompt": typed[-1]}
 
 
-def _input(given: object) -> Payload:
-    """Return the arguments of a tool, by Claude Code's names; a patch may be a text of its own."""
-    known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
+def _input(arguments: object) -> Payload:
+    """Return the arguments of a tool by Claude Code's names; a patch may be the whole input."""
+    known = {"patch": arguments} if isinstance(arguments, str) else arguments if isinstance(arguments, dict) else {}
     listed = known.get("commands")
     run = "\n".join(item for item in (listed if isinstance(listed, list) else [listed]) if isinstance(item, str))
     question = {"question": known.get("question"), "options": known.get("options")}
-    asked = {"questions": [question]} if "question" in known else {}
-    return known | asked | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}
+    questions = {"questions": [question]} if "question" in known else {}
+    return known | questions | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}
 
 
 def _outcome(output: object) -> tuple[str, bool]:
-    """Return the result of a tool, and whether it failed: one result, one a command, or either as JSON in a text."""
+    """Return a tool's result, and whether it failed: a single result, one per command, or either as JSON text."""
     results = [*objects(output)] if isinstance(output, str) else output if isinstance(output, list) else [output]
     parts = [part for part in results if isinstance(part, dict)]
     texts = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]
@@ -104,7 +103,7 @@ def _outcome(output: object) -> tuple[str, bool]:
 
 
 def _lines(path: str) -> Iterator[str]:
-    """Yield a line of JSON with the session's id and folder, then its messages, up to where the file is damaged."""
+    """Yield a line of JSON with the session's id and folder, then its messages, up to any damage."""
     known = _about(path)
     yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
     with contextlib.suppress(OSError):
@@ -113,7 +112,7 @@ def _lines(path: str) -> Iterator[str]:
 
 
 def _about(path: str) -> dict[str, object]:
-    """Return what the file beside a session's messages says of it."""
+    """Return the metadata in the file beside a session's messages."""
     return read_object(path.removesuffix(_MESSAGES) + ".json")
 
 
@@ -140,10 +139,10 @@ def _part(part: Payload, base: Record) -> Iterator[Record]:
     elif kind == "tool_use":
         yield base.call(_TOOLS.get(tool, tool), text_of(part, "id"), _input(part.get("input")))
     elif kind == "tool_result":
-        said, failed = _outcome(part.get("content"))
-        said, failed = (refused(), True) if said.startswith(_REFUSED) else (said, failed)
-        told = {"answers": {"0": said}} if tool == _ASKS and not failed else None
-        yield base._replace(told=told).result(said, text_of(part, "tool_use_id"), failed=failed)
+        output, failed = _outcome(part.get("content"))
+        output, failed = (refused(), True) if output.startswith(_REFUSED) else (output, failed)
+        answers = {"answers": {"0": output}} if tool == _ASKS and not failed else None
+        yield base._replace(told=answers).result(output, text_of(part, "tool_use_id"), failed=failed)
 
 
 def _sessions(place: InstallPlace) -> list[str]:
@@ -157,7 +156,7 @@ _CLINE_SECONDS = 30  # by default Cline waits three for the server's first answe
 
 
 def _cline(host: Host, place: InstallPlace) -> Edits:
-    """Return what Cline gets; a project has no list of servers of its own."""
+    """Return Cline's edits; it has no list of servers per project."""
     from gitmem.hosts.edits import SERVER, SERVERS, skills
     from gitmem.hosts.settings import ServerEdit
 
@@ -173,7 +172,7 @@ def _cline(host: Host, place: InstallPlace) -> Edits:
 
 
 def _event_files(folder: str, host: Host) -> Iterator[Any]:
-    """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
+    """Yield an executable file per event that runs the line; none on Windows, where hosts cannot start it."""
     from gitmem.hosts.install import FileEdit
     from gitmem.hosts.settings import HOOKS
 

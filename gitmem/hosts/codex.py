@@ -1,7 +1,7 @@
 """Codex CLI: its events, settings and transcripts. Seen with 0.169.0.
 
-A hook runs only once it is trusted: the user opens `/hooks` in Codex, or `gitmem install codex --trust` writes what
-that writes, the hash of the hook as Codex computes it.
+Codex runs a hook only once it is trusted: the user trusts it in `/hooks`, or `gitmem install codex --trust` writes the
+same, the hash of the hook as Codex computes it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _CODEX_UNDONE = ("apply_patch verification failed", "aborted by user", "patch re
 _CODEX_TOOLS = {"request_user_input": ASKS}
 _CODEX_SHELLS = ("exec_command", "shell", "shell_command", "local_shell")
 _NEXT = timedelta(milliseconds=1)
-_COPYING = timedelta(seconds=2)  # in which Codex has written the history of a fork, whose parts bear that time
-_CODEX_END_BYTES = 262_144  # of a rollout's end, which has the last command
+_COPYING = timedelta(seconds=2)  # time in which Codex copies the history of a fork; the copies have that time
+_CODEX_END_BYTES = 262_144  # at a rollout's end, with the last command
 _CODEX_EVENTS = (*EVENTS, "SubagentStop", "PostCompact")
 
 
@@ -58,25 +58,25 @@ def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
         own_hook = hook if isinstance(hook, dict) else {}
         known = {key: own_hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
         identity = {"event_name": name, "hooks": [known]}
-        said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        serialized = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
         place = json.dumps(f"{path}:{name}:{one.group}:{one.hook}", ensure_ascii=False)
-        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
+        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(serialized.encode()).hexdigest()}"}
     return tables
 
 
 def _codex_read(payload: Payload) -> Payload | None:
-    """Return a payload with the exit of a patch that failed; a failed command does not say so."""
+    """Return a payload with the exit status of a failed patch; a failed command's payload has none."""
     output, tool = text_of(payload, "tool_response"), text_of(payload, "tool_name")
     if payload.get("hook_event_name") != "PostToolUse":
         return payload
     if output.startswith("Exit code: ") and output[11:12] != "0":
         return payload | {"hook_event_name": "PostToolUseFailure", "error": output}
-    told = _codex_answers(output) if tool in _CODEX_TOOLS else None
-    return payload | {"tool_name": _CODEX_TOOLS[tool], "tool_response": told} if told else payload
+    answers = _codex_answers(output) if tool in _CODEX_TOOLS else None
+    return payload | {"tool_name": _CODEX_TOOLS[tool], "tool_response": answers} if answers else payload
 
 
 def _codex_recorded(payload: Payload) -> Payload:
-    """Return a payload, as a failure if the command failed, which only the rollout tells."""
+    """Return a payload, turned into a failure if the rollout, which alone records it, has a failed command."""
     if payload.get("hook_event_name") != "PostToolUse":
         return payload
     key = text_of(payload, "tool_use_id")
@@ -91,22 +91,26 @@ def _codex_recorded(payload: Payload) -> Payload:
 
 
 def _codex_records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a rollout; a fork begins with a copy of the other session, and goes on as its own."""
-    begun: list[Record] = []  # the sessions that it tells of
+    """Yield the records of a rollout; a fork begins with a copy of the original session, then is its own."""
+    session_records: list[Record] = []  # records that begin a session
 
     def read(item: Payload, base: Record) -> Iterator[Record]:
         for part in _codex_item(item, base):
             if item.get("type") == "session_meta":
-                begun.append(part)
-            is_copy = not begun or part.at - begun[-1].at <= _COPYING
-            yield part if is_copy else part._replace(session=begun[0].session, sidechain=begun[0].sidechain)
+                session_records.append(part)
+            is_copy = not session_records or part.at - session_records[-1].at <= _COPYING
+            yield (
+                part
+                if is_copy
+                else part._replace(session=session_records[0].session, sidechain=session_records[0].sidechain)
+            )
 
     return records(lines, unread, read)
 
 
 def _codex_item(item: Payload, base: Record) -> Iterator[Record]:
     payload, kind = item.get("payload"), item.get("type")
-    if not isinstance(payload, dict):  # of 2025: parts without a time of their own, behind a line about the session
+    if not isinstance(payload, dict):  # in 2025: parts without a time, after a line about the session
         kind = "session_meta" if "instructions" in item else "response_item"
         payload, base = item, base._replace(at=base.at + _NEXT)
     folder, turn = text_of(payload, "cwd") or base.cwd, text_of(payload, "turn_id") or base.turn
@@ -119,7 +123,7 @@ def _codex_item(item: Payload, base: Record) -> Iterator[Record]:
 
 
 def _codex_about(payload: Payload, base: Record) -> Record:
-    """Return a record with the session; the rollout of a subagent is of the session that spawned it."""
+    """Return a record with the session; a subagent's rollout belongs to the session that spawned it."""
     source, parent = payload.get("source"), text_of(payload, "parent_thread_id")
     spawned = text_of(payload, "source", "subagent", "thread_spawn", "parent_thread_id") or parent
     if not spawned and not (isinstance(source, dict) and "subagent" in source):
@@ -143,16 +147,16 @@ def _codex_parts(payload: Payload, base: Record) -> Iterator[Record]:
 
 
 def _is_codex_own(payload: Payload, text: str) -> bool:
-    """Return whether Codex wrote a message in the user's place: by the kinds of its contents, else by its beginning."""
-    told = payload.get("internal_chat_message_metadata_passthrough")
-    kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
+    """Return whether Codex itself wrote a user message: by the kinds of its contents, else by its beginning."""
+    metadata = payload.get("internal_chat_message_metadata_passthrough")
+    kinds = metadata.get("content_item_kinds") if isinstance(metadata, dict) else None
     if isinstance(kinds, list) and kinds:
         return not any(isinstance(kind, str) and kind.startswith("user.") for kind in kinds)
     return text.startswith(_CODEX_INJECTED)
 
 
 def _codex_call(payload: Payload, base: Record, key: str) -> Record:
-    """Return the call of a tool; a patch may be the tool's whole input, or a command of the shell's."""
+    """Return the call of a tool; a patch may be the tool's whole input, or a shell command."""
     name, arguments = text_of(payload, "name"), payload.get("arguments") or payload.get("input")
     parsed = next(objects(arguments), None) if isinstance(arguments, str) else None
     called: dict[str, object] = (
@@ -172,10 +176,10 @@ def _codex_call(payload: Payload, base: Record, key: str) -> Record:
 
 def _codex_answers(text: str) -> Payload | None:
     """Return the answers in the result of a question, by the question's id; None for another result."""
-    told = next(objects(text), {}).get("answers") if text.startswith('{"answers":') else None
-    if not isinstance(told, dict):
+    result = next(objects(text), {}).get("answers") if text.startswith('{"answers":') else None
+    if not isinstance(result, dict):
         return None
-    answers = {key: value.get("answers") for key, value in told.items() if isinstance(value, dict)}
+    answers = {key: value.get("answers") for key, value in result.items() if isinstance(value, dict)}
     lists = ((key, value) for key, value in answers.items() if isinstance(value, list))
     return answered(
         (key, ", ".join(line.removeprefix("user_note: ") for line in value if isinstance(line, str)))
@@ -184,20 +188,20 @@ def _codex_answers(text: str) -> Payload | None:
 
 
 def _codex_output(text: str) -> tuple[str, bool]:
-    """Return what a tool printed, and whether it failed or the user refused it."""
-    told = next(objects(text), {}) if text.startswith('{"output":') else {}  # of older versions
-    if isinstance(told.get("output"), str):
-        about = told.get("metadata")
-        return text_of(told, "output"), isinstance(about, dict) and about.get("exit_code") not in (0, None)
-    before, said, after = text.partition(_CODEX_FAILED)
-    failed = bool(said) and "\nOutput:" not in before and not after.startswith("0\n")
+    """Return a tool's output, and whether it failed or the user refused it."""
+    result = next(objects(text), {}) if text.startswith('{"output":') else {}  # of older versions
+    if isinstance(result.get("output"), str):
+        about = result.get("metadata")
+        return text_of(result, "output"), isinstance(about, dict) and about.get("exit_code") not in (0, None)
+    before, failure, after = text.partition(_CODEX_FAILED)
+    failed = bool(failure) and "\nOutput:" not in before and not after.startswith("0\n")
     if text.startswith(_CODEX_REFUSED):
         return refused(), True
     return after.partition("Output:\n")[2] or text, failed or text.startswith(_CODEX_UNDONE)
 
 
-_END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
-_CODEX_LINE = "gitmem hook codex {} 2>nul || exit /b 0"  # for `%COMSPEC% /C`, which reads no shell's line
+_END_SECONDS = 3  # Codex's limit at the end of a session; it warns of a longer timeout
+_CODEX_LINE = "gitmem hook codex {} 2>nul || exit /b 0"  # for `%COMSPEC% /C`, which reads no POSIX syntax
 
 
 def _codex(host: Host, place: InstallPlace) -> Edits:
@@ -225,7 +229,7 @@ CODEX = Host(
     read=_codex_read,
     recorded=_codex_recorded,
     records=_codex_records,
-    # Codex keeps rollouts by day; each says at its beginning where it was.
+    # Codex keeps rollouts by day; each begins with its folder.
     sessions=lambda place: begun_below(
         place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd"
     ),

@@ -1,9 +1,8 @@
 """Copilot CLI: its events, settings and transcripts. Seen with 1.0.102.
 
-With Claude Code's names of events it gives their payloads, but neither a turn nor the id of a tool call, and the reply
-stands in its transcript. It also runs the hooks of Claude Code's settings in a project that it trusts: the time of an
-event tells which deliveries are the same. What it is told at the start is gone after a compaction, so it is told again
-then.
+With Claude Code's event names it sends their payloads, but without turn or tool call id, and the reply is only in its
+transcript. In a trusted project it also runs the hooks of Claude Code's settings: an event's time shows which
+deliveries are the same. The text shown at the start is lost in a compaction, so it is shown again then.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _COPILOT_ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from 
 
 
 def _copilot_read(payload: Payload) -> Payload | None:
-    """Return a payload with the ids that Copilot does not give, and with its failures."""
+    """Return a payload with the ids that Copilot leaves out, and with its failures."""
     known = payload | {"prompt": text_of(payload, "prompt").strip()}
     if payload.get("hook_event_name") != "PostToolUse":
         return known
@@ -58,17 +57,17 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
     kind, data = text_of(item, "type"), item.get("data")
     if not isinstance(data, dict):
         return
-    key, said, agent = text_of(data, "toolCallId"), text_of(data, "content"), text_of(item, "agentId")
+    key, content, agent = text_of(data, "toolCallId"), text_of(data, "content"), text_of(item, "agentId")
     base = base._replace(sidechain=bool(agent), agent=agent)
     if kind == "session.start":
         yield base._replace(session=text_of(data, "sessionId"), cwd=text_of(data, "context", "cwd"))
     elif kind == "user.message":
         is_added = text_of(data, "delivery") == "steering"  # sent while the agent works
-        words = (UserWords(WordKind.ADDITION, said.strip()),) if is_added and said.strip() else ()
+        words = (UserWords(WordKind.ADDITION, content.strip()),) if is_added and content.strip() else ()
         injected = text_of(data, "source") not in {"", "user"}
-        yield base._replace(role=Role.USER, text=said.strip(), words=() if injected else words, injected=injected)
-    elif kind == "assistant.message" and said:
-        yield base._replace(role=Role.ASSISTANT, text=said, model=text_of(data, "model"))
+        yield base._replace(role=Role.USER, text=content.strip(), words=() if injected else words, injected=injected)
+    elif kind == "assistant.message" and content:
+        yield base._replace(role=Role.ASSISTANT, text=content, model=text_of(data, "model"))
     elif kind == "tool.execution_start":
         name = text_of(data, "toolName")
         arguments = data.get("arguments")
@@ -81,11 +80,13 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
         yield base._replace(told=_copilot_answer(text)).result(_COPILOT_EXIT.sub("", text).strip(), key, failed=failed)
 
 
-def _copilot_asked(given: object) -> Payload:
-    """Return the input of a question in Claude Code's form."""
-    asked = given if isinstance(given, dict) else {}
-    options = [{"label": choice} for choice in asked.get("choices") or () if isinstance(choice, str)]
-    return {"questions": [{"question": text_of(asked, "message") or text_of(asked, "question"), "options": options}]}
+def _copilot_asked(value: object) -> Payload:
+    """Return a question's input in Claude Code's form."""
+    question = value if isinstance(value, dict) else {}
+    options = [{"label": choice} for choice in question.get("choices") or () if isinstance(choice, str)]
+    return {
+        "questions": [{"question": text_of(question, "message") or text_of(question, "question"), "options": options}]
+    }
 
 
 def _copilot_answer(text: str) -> Payload | None:
@@ -95,14 +96,14 @@ def _copilot_answer(text: str) -> Payload | None:
 
 
 def _copilot_sessions(place: InstallPlace) -> list[str]:
-    """Return the events of a project's sessions; the first line says where each was."""
+    """Return the event files of a project's sessions; the first line of each has its folder."""
     top = os.path.join(place.own(".copilot", "COPILOT_HOME"), "session-state")
     paths = begun_below(place.project, top, "data", "context", "cwd")
     return [path for path in paths if os.path.basename(path) == "events.jsonl"]
 
 
 def _copilot(host: Host, place: InstallPlace) -> Edits:
-    """Return what Copilot CLI gets; on Windows, where it runs PowerShell, it takes the line of that name."""
+    """Return Copilot CLI's edits; on Windows it runs the line under `powershell`."""
     from gitmem.hosts.edits import BEGUN, usual
     from gitmem.hosts.settings import HooksEdit
 

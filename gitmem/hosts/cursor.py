@@ -1,6 +1,6 @@
-"""Cursor: its events and settings, read in `@cursor/sdk` 1.0.32 and tried with no real client.
+"""Cursor: its events and settings, read in the source of `@cursor/sdk` 1.0.32, not tried with a real client.
 
-An answer has one key, and `stop` does not say the reply, but `afterAgentResponse` does.
+An answer has one key. The reply comes with `afterAgentResponse`, not with `stop`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Factory's droid: its events, settings and transcripts. Seen with 0.225.2.
 
-`droid exec` has no event for a prompt, and no event has the answer: both are read from the transcript, which begins
-with the prompt as its title. The model has to load the tools of an MCP server, and is not shown their names if the
-server is slower than the first question: it is shown them at the start. A tool that fails has no event either. In the
-interactive screen a session ends twice.
+`droid exec` has no event for a prompt, and no event has the answer: both are read from the transcript, whose title is
+the prompt. The model has to load the tools of an MCP server, and does not see their names if the server starts too
+slowly, so gitmem shows them at the start. A failed tool has no event either. In the interactive screen a session ends
+twice.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _DROID_INJECTED = ("<system-reminder>", "<system_reminder>")
 _DROID_EXIT = re.compile(r"(?<!\n)\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
 _DROID_FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
 _DROID_REFUSED = ("Error: Tool execution cancelled by user", "Tool execution cancelled by user")
-_DROID_UNTITLED = "New Session"  # in the interactive screen, where each prompt has an event
+_DROID_UNTITLED = "New Session"  # the title in the interactive screen, where each prompt has an event
 _DROID_NAMES = ",".join(f"gitmem___memory_{name}" for name in ("search", "get", "guide", "save", "update"))
 _DROID_LOADS = f'load them by ToolSearch with "select:{_DROID_NAMES}".'
 _DROID_SAYS = f"The tools of this memory come seconds after the start: {_DROID_LOADS}"
 
 
 def _droid_recorded(payload: Payload) -> Payload:
-    """Return a payload, at a session's start with its prompt."""
+    """Return a payload; at a session's start add the prompt."""
     title = text_of(first_object(text_of(payload, "transcript_path")), "title")
     starts = payload.get("source") == "startup" and title != _DROID_UNTITLED
     return payload | {"prompt": title} if starts else payload
@@ -97,7 +97,7 @@ def _droid(host: Host, place: InstallPlace) -> Edits:
 
     folder = place.folder(host.folder)
     hooks = HooksEdit(os.path.join(folder, "settings.json"), command_hooks(host))
-    named = slash_commands(folder, apart="-")  # droid names a command by its file alone
+    named = slash_commands(folder, apart="-")  # droid names a command by its file name alone
     return usual(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
 
 

@@ -1,6 +1,6 @@
-"""What `gitmem install` writes for agents: parts that several agents have, in their own places.
+"""The edits of `gitmem install` that several agents share, in each agent's own places.
 
-Each agent's own file has the function that puts these together. Capture loads that file and not this one.
+Each agent's own module combines them. Capture loads only that module.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gitmem.hosts.text_settings import BlockEdit
 from gitmem.platform.machine import read_resource, resource
 
 SERVER = "gitmem"
-# The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
+# Read-only tools: without a permission Claude Code asks before the first use of each, and with `-p` refuses it.
 READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "load", "history", "why", "guide"))
 SERVERS = "mcpServers"
 BEGUN = '{\n  "version": 1\n}\n'
 _DESCRIPTION = "description: "
-_SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
+_SUMMARIES = "memory-rotate"  # the skill that only `--summaries` installs
 Items = Sequence[Edit]
 
 
@@ -35,12 +35,12 @@ def edits_of(host: Host, place: InstallPlace) -> Items:
 def usual(
     folder: str, hooks: Edit, listing: str, server: Mapping[str, object], *more: Edit, key: str = SERVERS
 ) -> Items:
-    """Return what most hosts get: hooks, the server in a list of servers, skills in a host's folder, and more."""
+    """Return the edits of most hosts: hooks, the server in a list of servers, skills in a host's folder, and `more`."""
     return (hooks, ServerEdit(listing, (key, SERVER), server), *skills(folder), *more)
 
 
 def skills(folder: str) -> Iterator[FileEdit]:
-    """Yield the skills, each in a folder of its own, without the one that sums up archives."""
+    """Yield the skills, each in its own folder, without the one that summarizes archives."""
     for parts, data in _files("skills"):
         if parts[0] != _SUMMARIES:
             yield FileEdit(os.path.join(folder, "skills", *parts), SKILL, data)
@@ -59,7 +59,7 @@ def slash_commands(
 
 
 def as_toml(text: str) -> tuple[str, str]:
-    """Return a command in the form of Gemini CLI; `'''` keeps the prompt as it is, whatever other quotes it has."""
+    """Return a command in the form of Gemini CLI; `'''` needs no escapes for other quotes in the prompt."""
     _, header, body = text.split("---\n", 2)
     description = next(line for line in header.splitlines() if line.startswith(_DESCRIPTION)).removeprefix(_DESCRIPTION)
     prompt = body.strip().replace("$ARGUMENTS", "{{args}}")
@@ -68,7 +68,7 @@ def as_toml(text: str) -> tuple[str, str]:
 
 @cache
 def _files(kind: str) -> tuple[tuple[list[str], bytes], ...]:
-    """Return the shipped files of a kind with their paths below its folder, read once a process."""
+    """Return the shipped files of a kind with their paths below its folder; cached for the process."""
     top = resource("templates", "claude", kind)
     files = []
     for folder, folders, names in os.walk(top):
@@ -86,10 +86,10 @@ def plugin_file(name: str, *path: str) -> FileEdit:
 
 
 def config_folder(host: Host, place: InstallPlace) -> str:
-    """Return a host's folder in `~/.config`, or where that is."""
+    """Return a host's folder in `~/.config`, or in the folder that replaces it."""
     return os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), host.name)
 
 
 def agents_block(host: Host, place: InstallPlace) -> Edit:
-    """Return the words about the memory in a project's AGENTS.md."""
+    """Return the edit that adds a block about the memory to a project's AGENTS.md."""
     return BlockEdit(os.path.join(place.project, "AGENTS.md"), host.name)

@@ -1,12 +1,12 @@
-"""Gemini CLI, and Qwen Code, which is derived from it; each has its own form of events, answers and transcripts.
+"""Gemini CLI and its fork Qwen Code; each has its own form of events, answers and transcripts.
 
-Seen with Gemini CLI 0.61.0. Its events have names of their own, and its transcripts repeat their messages. What is told
-at `SessionStart` would be put before the first prompt, where slash commands break, so it is shown at `BeforeAgent`.
-`PreCompress` comes before every question to the model, and is not asked for.
+Seen with Gemini CLI 0.61.0. Its events have their own names, and its transcripts repeat messages. A text shown at
+`SessionStart` would precede the first prompt and break slash commands, so it is shown at `BeforeAgent`. `PreCompress`
+is sent before every question to the model, so no hook is installed for it.
 
-Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools, and marks a prompt that a user submitted:
-`UserPromptSubmit` comes again after each round of tools, without a prompt. Without a terminal a session has no end. The
-transcript does not have the ids that hooks give to prompts.
+Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools. It repeats `UserPromptSubmit`, without a
+prompt, after each round of tools; a prompt that a user submitted is marked. Without a terminal a session has no end
+event. The transcript lacks the ids that hooks give to prompts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INJECTED = re.compile(r"<(hook_context|session_context)>(?:(?!<\1>).)*?</\1>\s*
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
-# Tools of both by the names under which files and commands are looked for.
+# Claude Code's names for the tools of both, by which files and commands are found.
 _ASKS = "ask_user"
 _REFUSED = (
     *("[Operation Cancelled] Reason: User denied execution", "[Operation Cancelled] Reason: User did not allow"),
@@ -58,8 +58,8 @@ _TOOLS = {
 
 def _read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's keys."""
-    given = text_of(payload, "hook_event_name")
-    event = _EVENTS.get(given, given).removesuffix(LATE)
+    host_event = text_of(payload, "hook_event_name")
+    event = _EVENTS.get(host_event, host_event).removesuffix(LATE)
     common = payload | {"hook_event_name": event}
     if event == "UserPromptSubmit":
         common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt")).strip()
@@ -78,16 +78,16 @@ def _read(payload: Payload) -> Payload | None:
     return common
 
 
-def _printed(said: str) -> str:
-    """Return what a failed command printed, out of the report on it; its exit code if it printed nothing."""
-    match = _PRINTED.match(said)
+def _printed(report: str) -> str:
+    """Extract a failed command's output from the report on it; its exit code if it printed nothing."""
+    match = _PRINTED.match(report)
     if not match:
-        return said
+        return report
     return f"Exit code {match['code']}" if match["output"] in {"", "(empty)"} else match["output"]
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a chat. A message is written again with each call it made: its parts are read once."""
+    """Yield the records of a chat; a message is repeated with each of its calls, but its parts are read once."""
     seen: set[str] = set()
 
     def read(item: Payload, base: Record) -> Iterator[Record]:
@@ -99,7 +99,7 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
             role = Role.USER if kind == "user" else Role.ASSISTANT
             if text and key not in seen:
                 seen.add(key)
-                # No `turn`: hooks know no id of it either, and the same turn must get the same key (turns.turn_key).
+                # No `turn`: hooks have no id for it either, and the same turn must get the same key (turns.turn_key).
                 yield base._replace(role=role, text=text, model=text_of(item, "model"))
         calls = item.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
@@ -111,7 +111,7 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
 
 
 def _is_copied(item: Payload, seen: set[str]) -> bool:
-    """Return whether a message is in the chat a second time, with a call that was read before: a rewritten history."""
+    """Return whether a message repeats a call that was read before, in a rewritten history."""
     parts = item.get("content")
     return any(
         text_of(part, "functionCall", "id") in seen
@@ -132,14 +132,14 @@ def _call(call: Payload, base: Record) -> Iterator[Record]:
     text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(texts))).strip()
     failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
     yield base.call(_TOOLS.get(name, name), key, call.get("args"))
-    told = next(objects(text), None) if name == _ASKS else None
+    answers = next(objects(text), None) if name == _ASKS else None
     if (words := _refusal(text)) is not None:
         text, failed = refused(words), True
-    yield base._replace(told=told).result(_printed(text), key, failed=failed)
+    yield base._replace(told=answers).result(_printed(text), key, failed=failed)
 
 
 def _refusal(text: str) -> str | None:
-    """Return the words that the user gave when they refused a call or a plan; None if they refused nothing."""
+    """Return the user's words on refusing a call or a plan; None if they refused nothing."""
     for beginning in _REFUSED:
         if text.startswith(beginning):
             words = text.removeprefix(beginning).partition("\n\nThe plan is stored at:")[0]
@@ -148,7 +148,7 @@ def _refusal(text: str) -> str | None:
 
 
 def _sessions(place: InstallPlace) -> list[str]:
-    """Return the chats of a project, whose folder `projects.json` names."""
+    """Return the chats of a project, in the folder that `projects.json` names."""
     top = place.own(".gemini")
     projects = read_object(os.path.join(top, "projects.json")).get("projects")
     name = projects.get(place.project) if isinstance(projects, dict) else None
@@ -174,7 +174,7 @@ _TIMEOUT = 10_000  # milliseconds
 
 
 def _edits(host: Host, place: InstallPlace) -> Edits:
-    """Return what both get; Qwen Code counts a hook's time in seconds, and has its commands in markdown."""
+    """Return the edits of both; Qwen Code has a hook's timeout in seconds, and commands in markdown."""
     from gitmem.hosts.edits import as_toml, slash_commands, usual
     from gitmem.hosts.settings import HooksEdit
 
@@ -199,13 +199,13 @@ GEMINI = Host(
     subagents=_subagents,
 )
 _QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
-# The report on a command that failed, which names the command and the folder first.
+# The report on a failed command, which begins with command and folder.
 _QWEN_PRINTED = re.compile(
     r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE
 )
 _QWEN_NOTHING = {"(none)", "(empty)"}
 _QWEN_USER, _QWEN_ADDED = "real_user", "mid_turn_user_message"
-_QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
+_QWEN_DEFERRED = "tool_call"  # a tool that calls another by name and arguments
 
 
 def _qwen_read(payload: Payload) -> Payload | None:
@@ -221,11 +221,11 @@ def _qwen_read(payload: Payload) -> Payload | None:
     return known
 
 
-def _qwen_printed(said: str) -> str:
-    """Return what a failed command printed, out of the report on it; its exit code if it printed nothing."""
-    match = _QWEN_PRINTED.search(said)
+def _qwen_printed(report: str) -> str:
+    """Extract a failed command's output from the report on it; its exit code if it printed nothing."""
+    match = _QWEN_PRINTED.search(report)
     if not match:
-        return said
+        return report
     printed = "\n".join(part for part in match.group("output", "error") if part not in _QWEN_NOTHING)
     return printed or f"Exit code {match['code']}"
 
@@ -258,15 +258,15 @@ def _qwen_tool(part: Payload, base: Record, outcome: object) -> Iterator[Record]
         yield base.call(_TOOLS.get(name, name), text_of(call, "id"), arguments)
     if isinstance(result, dict):
         text = text_of(result, "response", "error") or text_of(result, "response", "output")
-        told = outcome if isinstance(outcome, dict) else {}
-        refusal, failed = _refusal(text), told.get("status") == "error"
+        details = outcome if isinstance(outcome, dict) else {}
+        refusal, failed = _refusal(text), details.get("status") == "error"
         text, failed = (_qwen_printed(text), failed) if refusal is None else (refused(refusal), True)
-        yield base._replace(told=_qwen_answers(told)).result(text, text_of(result, "id"), failed=failed)
+        yield base._replace(told=_qwen_answers(details)).result(text, text_of(result, "id"), failed=failed)
 
 
-def _qwen_answers(told: Payload) -> Payload | None:
+def _qwen_answers(result: Payload) -> Payload | None:
     """Return the answers in the result of a question, by question; None for another result."""
-    shown = told.get("resultDisplay")
+    shown = result.get("resultDisplay")
     answers = shown.get("answers") if isinstance(shown, dict) else None
     if not isinstance(answers, list):
         return None

@@ -1,8 +1,8 @@
-"""The shape that all hosts share, the hosts by name, and which host wrote a payload or a transcript.
+"""The description of a host, and helpers that several hosts share.
 
 A host is data and small functions that convert its forms to gitmem's and back; its module is loaded when needed. Events
-come in as JSON and become Claude Code's keys, which `gitmem.model.events` reads; an answer goes out in the host's
-form; its transcripts become records; and what `gitmem install` writes is a list of edits.
+arrive as JSON and are converted to Claude Code's keys, which `gitmem.model.events` reads; answers are converted to the
+host's form, transcripts to records; and `gitmem install` applies a list of edits.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ Edits = Sequence[Any]  # each a `gitmem.hosts.settings.Edit`, which no hook load
 SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
 WINDOWS = os.name == "nt"
-_POSIX_LINES = {"claude", "codex", "copilot"}  # on Windows, too: in Git Bash, or beside a line for Windows alone
+_POSIX_LINES = {"claude", "codex", "copilot"}  # also on Windows: in Git Bash, or beside a line for Windows
 # for readers of a project's settings who have never heard of gitmem
 _SAYS = "gitmem, where installed, remembers sessions"
 _WORDS = f": '{_SAYS}'; "
 _DIRECT = rf"gitmem hook [a-z]+ [A-Za-z]+; exit 0 # {_SAYS}"
 _LINE = r'(: \'[^\']*\'; )?h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
-_OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
+_OLD_MARK = "gitmem="  # began the long lines that gitmem wrote before it had a script
 _PROGRAM = "gitmem_installed=''"
 
 
 def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FOLDER)}") -> str:
-    """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
+    """Return the line for an event, by gitmem's name; `folder` is the script's, in shell syntax."""
     name, dot, when = event.partition(".")
     word = event if host == "claude" else f"{name}.{host}{dot}{when}"
     return _WORDS + f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
 
 
 def direct_command(event: str, host: str) -> str:
-    """Return a line for an event that PowerShell, cmd and POSIX shells read: cmd passes all words, `;` and `#` too."""
+    """Return a line for an event that PowerShell, cmd and POSIX shells can run; cmd passes also `;` and `#` on."""
     return f"gitmem hook {host} {event.partition('.')[0]}; exit 0 # {_SAYS}"
 
 
-# The MCP server in a project's settings: gitmem, or where it is not installed a server without tools, which does not
-# fail in each session. It has a resource, since Gemini CLI and Qwen Code take an empty server for a failed one.
+# The MCP server in a project's settings: gitmem, or if it is not installed a server without tools, so that sessions
+# show no error. It has a resource, since Gemini CLI and Qwen Code treat an empty server as failed.
 _ABLE = '"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"gitmem","version":"0"}'
 SERVER_LINE = f"""\
 command -v gitmem >/dev/null && exec gitmem mcp; while read -r m; do i=${{m##*'"id":'}}; i=${{i%%[,\\}}]*}}; \
@@ -56,23 +56,23 @@ case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
 *'"resources/list"'*) r='{{"resources":[{{"uri":"gitmem://none","name":"gitmem is not installed"}}]}}';; \
 *'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
 printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
-# Ends of an event's name.
+# Suffixes of an event's name.
 LATE = ".late"  # the host is shown its memory with the next prompt, not at this event
-DUE = ".due"  # late answers go out with this event, since the host reads none at its prompts
+DUE = ".due"  # late answers are sent with this event, since the host reads none at prompts
 
 
 def is_ours(text: object) -> bool:
-    """Return whether the command of a hook is one of gitmem's, of whatever version."""
+    """Return whether the command of a hook is gitmem's, of any version."""
     return isinstance(text, str) and (text.startswith(_OLD_MARK) or bool(re.fullmatch(f"{_LINE}|{_DIRECT}", text)))
 
 
 def script_path(home: str) -> str:
-    """Return where the script stands on this machine."""
+    """Return the path of the script on this machine."""
     return os.path.join(home, *FOLDER, SCRIPT)
 
 
 def hook_script(program: str) -> bytes:
-    """Return the script of hooks; `program` is the gitmem to start if the PATH has none, "" if unknown."""
+    """Return the hooks' script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
     import shlex
 
     text = read_resource("hooks", SCRIPT).decode()
@@ -80,17 +80,17 @@ def hook_script(program: str) -> bytes:
 
 
 def is_current(text: str) -> bool:
-    """Return whether a script is the one of this version, whatever program it starts."""
+    """Return whether a script is this version's, whatever program it starts."""
     return re.sub(r"(?m)^gitmem_installed=.*$", _PROGRAM, text) == hook_script("").decode()
 
 
 Payload = dict[str, object]
 _PROMPT = "UserPromptSubmit"
-_MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
+_MOST_BYTES = 4_000_000  # of a transcript's first line, which may contain an agent's instructions
 
 
 class Scope(Enum):
-    """Whose settings: the project's, which a team shares; a user's for this project; a user's for all."""
+    """The settings to edit: the project's, which a team shares; a user's for this project; a user's for all."""
 
     PROJECT = "project"
     LOCAL = "local"
@@ -98,7 +98,7 @@ class Scope(Enum):
 
 
 class InstallPlace(Value):
-    """Where to install: whose settings, the top of the work tree, the home folder, the environment."""
+    """Where to install: scope of the settings, top of the work tree, home folder, environment."""
 
     scope: Scope
     project: str
@@ -106,7 +106,7 @@ class InstallPlace(Value):
     environ: Mapping[str, str]
 
     def folder(self, name: str, variable: str = "") -> str:
-        """Return a host's folder of settings: below the project, or the user's, which a variable may name."""
+        """Return a host's settings folder: in the project, or the user's, which a variable may name."""
         if self.scope is not Scope.USER:
             return os.path.join(self.project, name)
         return self.own(name, variable)
@@ -117,14 +117,14 @@ class InstallPlace(Value):
 
     @property
     def server(self) -> dict[str, object]:
-        """The program of the MCP server and its arguments; in a project's settings one that works on all machines."""
+        """The MCP server's program and arguments; in a project's settings they work on all machines."""
         if self.scope is Scope.PROJECT and not WINDOWS:
             return {"command": "sh", "args": ["-c", SERVER_LINE]}
         return {"command": "gitmem", "args": ["mcp"]}
 
 
 def as_it_is(payload: Payload) -> Payload | None:
-    """Return a payload that has Claude Code's keys already."""
+    """Return a payload unchanged, as it already has Claude Code's keys."""
     return payload
 
 
@@ -134,9 +134,9 @@ def nested_answer(event: str, text: str) -> Payload:
 
 
 def nested_decision(event: str, decision: str, reason: str) -> Payload:
-    """Return Claude Code's answer to a tool call that is to be asked about (`ask`) or refused (`deny`)."""
-    told = {"permissionDecision": decision, "permissionDecisionReason": reason}
-    return {"hookSpecificOutput": {"hookEventName": event, **told}}
+    """Return Claude Code's answer by which the user is asked about a tool call (`ask`), or it is refused (`deny`)."""
+    output = {"permissionDecision": decision, "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": event, **output}}
 
 
 class Host(Value):
@@ -187,26 +187,26 @@ class Host(Value):
         return "claude-code" if self.name == CLAUDE else self.name
 
     def tells_later(self, event: str) -> bool:
-        """Return whether this event, by gitmem's name, is answered only with the next prompt."""
+        """Return whether this event, by gitmem's name, is only answered with the next prompt."""
         return f"{event}{LATE}" in self.events.values()
 
     def tells_with(self, event: str) -> bool:
-        """Return whether a late answer goes out with this event, in gitmem's name for it."""
+        """Return whether late answers are sent with this event, by gitmem's name."""
         return event == _PROMPT or f"{event}{DUE}" in self.events.values()
 
     def commands(self) -> dict[str, str]:
-        """Return the line to be run at each of the host's events."""
+        """Return the line to run for each of the host's events."""
         line = direct_command if WINDOWS and self.name not in _POSIX_LINES else command
         return {event: line(ours, self.name) for event, ours in self.events.items()}
 
 
 def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]:
-    """Return, by event, the hook in Claude Code's form; a host ends it after `timeout`, far more than it takes."""
+    """Return hooks in Claude Code's form by event; a host kills one after `timeout`, far longer than it takes."""
     return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
 
 
 def shared_server(place: InstallPlace) -> dict[str, object]:
-    """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` spares a search for the tools."""
+    """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` saves a search for the tools."""
     return {"type": "stdio"} | place.server | {"alwaysLoad": True}
 
 
@@ -222,7 +222,7 @@ def first_object(path: str) -> Payload:
 
 
 def begun_below(project: str, top: str, *keys: str) -> list[str]:
-    """Return the transcripts below a folder whose first line says, under these keys, that they are of a project."""
+    """Return the transcripts below a folder whose first line names the project under these keys."""
     paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
     return [path for path in paths if path.endswith(".jsonl") and is_below(text_of(first_object(path), *keys), project)]
 
@@ -239,23 +239,23 @@ ASKS = "AskUserQuestion"  # Claude Code's name of the tool with which an agent a
 
 
 def answered(pairs: Iterable[tuple[str, str]]) -> Payload:
-    """Return the user's answers by question, as Claude Code tells the result of its tool `ASKS`."""
+    """Return the user's answers by question, in the form of a result of Claude Code's tool `ASKS`."""
     return {"answers": {question: answer for question, answer in pairs if question and answer}}
 
 
 def refused(words: str = "") -> str:
-    """Return the result of a call that the user refused, with the words that they gave, in one form for all hosts."""
+    """Return the result of a call that the user refused, with their words, in one form for all hosts."""
     return f"The user rejected this call. The user said: {words}" if words else "The user rejected this call."
 
 
 def without_help(text: str) -> str:
-    """Return what a tool printed, without the help that gitmem's plugin added after an error."""
-    before, mark, told = text.rpartition(f'<{FENCE} at="error">')
-    return before.rstrip() if mark and told.endswith(f"</{FENCE}>") else text
+    """Return a tool's output without the help that gitmem's plugin added after an error."""
+    before, mark, help_text = text.rpartition(f'<{FENCE} at="error">')
+    return before.rstrip() if mark and help_text.endswith(f"</{FENCE}>") else text
 
 
 def named_as_claude(payload: Payload, tools: Mapping[str, str]) -> Payload:
-    """Return a payload with Claude Code's name of its tool, from the host's own ones, and with a stripped prompt."""
+    """Return a payload with the host's tool name replaced by Claude Code's, and with a stripped prompt."""
     tool = text_of(payload, "tool_name")
     return payload | {"tool_name": tools.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
 
@@ -283,4 +283,4 @@ CLAUDE = "claude"
 
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
-WITH_FAILURES = (*EVENTS[:4], "PostToolUseFailure", *EVENTS[4:])  # of hosts that tell a failed call by an event
+WITH_FAILURES = (*EVENTS[:4], "PostToolUseFailure", *EVENTS[4:])  # for hosts with an event for failed calls

@@ -1,8 +1,8 @@
 """Write gitmem's edits and files and take them back, with a record (docs/hosts.md, "What is written").
 
-A plan says what the file will be; `carry_out` writes it. The file is replaced whole or not at all and keeps its mode;
-if it is a link, as of a dotfiles manager, its target is changed. Plans raise RefusedError if the present file is no
-such settings file, cannot be read, or has something else at one of the places.
+A plan has the file's new content; `carry_out` writes it. The file is replaced atomically and keeps its mode; if it is a
+link, as of a dotfiles manager, its target is changed. Plans raise RefusedError if the present file is another kind of
+file, cannot be read, or has something else at one of the places.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 
 _VERSION = 1
-WHOLE = "digest"  # in the record: the SHA-256 of a file that is gitmem's as a whole
+WHOLE = "digest"  # key of the record for the SHA-256 of a file that is entirely gitmem's
 
 
 class FileEdit(Edit):
-    """A file that is gitmem's as a whole. Another file in its place is kept, and one that a user has changed, too."""
+    """A file that is entirely gitmem's. Another file in its place is kept, and so is one that a user changed."""
 
     part: str
     data: bytes
@@ -45,7 +45,7 @@ class FileEdit(Edit):
         return "" if _sha256(text) == noted.get(WHOLE) else text
 
     def present(self, text: str) -> bool:
-        """See `Edit`; another's hook may have the name of its file."""
+        """See `Edit`; somebody else's hook may have the same file name."""
         return "gitmem" in text or text == decoded(self.data)
 
 
@@ -54,14 +54,14 @@ def _sha256(text: str) -> str:
 
 
 class InstallRecord(Value):
-    """What an installation made: whether the file is new, and what the edits noted of it."""
+    """The record of an installed file: whether gitmem created it, and the notes of its edits."""
 
     created: bool = False
     noted: Mapping[str, str] = {}
 
 
 class SettingsChange(Value):
-    """A file before and after, None where it does not exist; `record` is None if nothing of gitmem is left in it."""
+    """A file before and after (None: missing); `record` is None if nothing of gitmem is left in it."""
 
     path: str
     before: bytes | None
@@ -76,10 +76,10 @@ class SettingsChange(Value):
 
 
 def record_of(edit: Edit, made: Collection[str]) -> InstallRecord | None:
-    """Return the record to assume if none is kept; None for a file that is not gitmem's.
+    """Return the record to assume if none exists; None for a file that is not gitmem's.
 
-    What is gitmem's as a whole has to hold what this version writes; `made` are the settings that gitmem made, as a
-    user may have had empty ones.
+    A file that is entirely gitmem's must equal this version's. `made` are the settings files that gitmem created, since
+    a user may have had empty ones.
     """
     if isinstance(edit, FileEdit):
         noted = {WHOLE: _sha256(decoded(edit.data))}
@@ -94,11 +94,11 @@ class Manifest:
         self.path = path
 
     def records(self) -> dict[str, InstallRecord]:
-        """Return all records but unreadable ones; hooks are recognized without them."""
+        """Return all readable records; hooks are recognized without any."""
         return self._read()[0]
 
     def put(self, path: str, record: InstallRecord | None, made: Iterable[str] = ()) -> None:
-        """Keep a record and the folders to be `made`, or with None delete it, and folders that are empty by then."""
+        """Store a record and the folders to be `made`, or with None delete it, and folders that are then empty."""
         records, folders = self._read()
         records.pop(path, None)
         if record is not None:
@@ -113,7 +113,7 @@ class Manifest:
             return
         files = {name: files._asdict() for name, files in records.items()}
         value = {"v": _VERSION, "files": files, "folders": sorted(folders)}
-        if value == read_json(self.path):  # its time is that of the last installation that changed something
+        if value == read_json(self.path):  # keep its time: that of the last installation that changed something
             return
         replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
 
@@ -130,7 +130,7 @@ class Manifest:
 
 
 def left_of(folders: Iterable[str]) -> set[str]:
-    """Remove those of the folders that are empty; return the others."""
+    """Remove the empty folders; return the others."""
     for folder in sorted(folders, key=len, reverse=True):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
@@ -140,13 +140,13 @@ def left_of(folders: Iterable[str]) -> set[str]:
 def plan_edits(
     path: str, edits: Sequence[Edit], known: InstallRecord | None, made: Collection[str] = ()
 ) -> SettingsChange:
-    """Plan to put edits into a file, `known` being the record of an earlier installation, `made` gitmem's settings."""
+    """Plan to put edits into a file; `known` is an earlier installation's record, `made` are files that gitmem made."""
     before = _read(path)
     text = decoded(before or b"")
     with _named(path):
         if before is None or (known and not (WHOLE in known.noted or any(edit.present(text) for edit in edits))):
-            known = None  # the record is of a file that is gone
-        if known is None and path in made and "gitmem" in text:  # by another host, or its record went with the memory
+            known = None  # the recorded file was removed
+        if known is None and path in made and "gitmem" in text:  # by another host, or the record was removed
             known = record_of(edits[0], made) or InstallRecord(created=True)
         old = known or InstallRecord(before is None)
         noted = dict(old.noted)
@@ -158,7 +158,7 @@ def plan_edits(
 
 
 def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
-    """Plan to take edits out of a file, by the record or else by the marks in the file."""
+    """Plan to take edits out of a file, by its record, or else by the marks in the file."""
     before = _read(path)
     if before is None:
         return SettingsChange(path, None, None)
@@ -171,7 +171,7 @@ def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) ->
 
 
 def _is_stamp(text: str) -> bool:
-    """Return whether settings hold only what some hosts add to a file when they read it: `$schema`, `$version`."""
+    """Return whether settings have only the keys that some hosts add on reading: `$schema`, `$version`."""
     with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(text)
         return isinstance(value, dict) and all(key.startswith("$") for key in value)
@@ -179,7 +179,7 @@ def _is_stamp(text: str) -> bool:
 
 
 def plan_whole(path: str, content: bytes | None) -> SettingsChange:
-    """Plan to write a file of gitmem's that needs no record, or with None to remove it."""
+    """Plan to write a gitmem file that needs no record, or with None to remove it."""
     return SettingsChange(path, _read(path), content)
 
 
@@ -196,7 +196,7 @@ def carry_out(change: SettingsChange, manifest: Manifest | None = None) -> None:
 
 
 def missing_folders(path: str) -> Iterator[str]:
-    """Yield the folders of a file that are not there, the innermost first."""
+    """Yield the missing folders of a file's path, the innermost first."""
     folder = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder):
         yield folder
@@ -204,7 +204,7 @@ def missing_folders(path: str) -> Iterator[str]:
 
 
 def is_present(edit: Edit) -> bool:
-    """Return whether a readable settings file has gitmem's."""
+    """Return whether a readable settings file has the edit."""
     with contextlib.suppress(RefusedError, SettingsError):
         return edit.present(decoded(_read(edit.path) or b""))
     return False
@@ -230,7 +230,7 @@ def _usual_mode(change: SettingsChange) -> int:
 
 def _read(path: str) -> bytes | None:
     try:
-        data = read_regular(path, sys.maxsize)  # a pipe would be waited for
+        data = read_regular(path, sys.maxsize)  # None for a pipe, which would block
     except OSError as error:
         raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
     if data is None and os.path.exists(path):

@@ -1,9 +1,9 @@
-"""Edit JSON with comments without touching other bytes: every value has its position in the text.
+"""Edit JSON with comments without changing other bytes: every value has its position in the text.
 
-Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document in a style of their own, so
-taking an edit back would not restore the bytes; here `remove` is the inverse of `append`. `Noted` records which objects
-and lists were empty or missing before an edit, since the text does not show it afterwards. All editors of settings
-raise SettingsError if a text is not what they edit, or has something else at the place.
+Libraries that keep comments (json-five, jsonc-parser's bindings) reformat a changed document, so taking an edit back
+would not restore the bytes; here `remove` is the inverse of `append`. `Noted` records which objects and lists were
+empty or missing before an edit, since the text does not show it afterwards. All editors raise SettingsError for another
+kind of text, or if something else is at the place.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class JsonNode(Value):
     is_object: bool = False
 
     def get(self, key: str) -> JsonNode | None:
-        """Return the last member of an object with this key, which is the one that counts; None if there is none."""
+        """Return the last member of an object with this key, which counts; None if there is none."""
         nodes = [item.node for item in self.items or () if self.is_object and item.key == key]
         return nodes[-1] if nodes else None
 
@@ -80,7 +80,7 @@ def parse(text: str) -> JsonNode | None:
 
 
 def append(text: str, container: JsonNode, value: object, key: str | None = None) -> str:
-    """Return the text with a value at the end of an array, or under a new key of an object, laid out as there."""
+    """Append a value to an array, or under a new key to an object, formatted like the rest; return the text."""
     items = container.items or ()
     last = items[-1] if items else None
     anchor = last.after if last else container.start + 1
@@ -235,7 +235,7 @@ def parse_object(text: str) -> JsonNode | None:
 
 
 def with_object(text: str, noted: dict[str, str]) -> str:
-    """Return the text, with an object begun in it if it was empty."""
+    """Return the text, with an empty object if it has no value."""
     if parse_object(text) is not None:
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -244,7 +244,7 @@ def with_object(text: str, noted: dict[str, str]) -> str:
 
 
 def deepest(text: str, place: tuple[str, ...]) -> tuple[JsonNode, int]:
-    """Return the last existing node on the way to a place, and how many keys led to it."""
+    """Return the last existing node on the way to a place, and its depth in keys."""
     node = parse_object(text)
     if node is None:
         raise SettingsError("is empty")
@@ -257,7 +257,7 @@ def deepest(text: str, place: tuple[str, ...]) -> tuple[JsonNode, int]:
 
 
 def put(text: str, place: tuple[str, ...], value: object, noted: dict[str, str], *, in_list: bool = False) -> str:
-    """Return the text with a value at a place that is missing; with `in_list` at the end of the list at that place.
+    """Insert a value at a missing place, or with `in_list` at the end of the list there; return the text.
 
     `noted` gets the blanks and comments of a container that was empty.
     """
@@ -272,24 +272,24 @@ def put(text: str, place: tuple[str, ...], value: object, noted: dict[str, str],
 
 
 def without_empty(text: str, path: tuple[str, ...], noted: Noted) -> str:
-    """Return the text without the empty container at a path, or with its former blanks and comments."""
+    """Remove the empty container at a path, or restore its former blanks and comments; return the text."""
     node, depth = deepest(text, path)
     if depth < len(path) or node.items:
         return text
     before = noted.get("/".join(path))
     if before is not None:
         return _restored(text, node, before)
-    return text if _inside(text, node).strip() else without_member(text, path)  # a comment of a user's stays
+    return text if _inside(text, node).strip() else without_member(text, path)  # keep a user's comment
 
 
 def without_member(text: str, place: tuple[str, ...]) -> str:
-    """Return the text without the member at a place; of a repeated key without the last, which counts."""
+    """Return the text without the member at a place; if the key is repeated, without the last, which counts."""
     container, _ = deepest(text, place[:-1])
     return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == place[-1]))
 
 
 def without_empties(text: str, place: tuple[str, ...], noted: Noted) -> str:
-    """Return the text without the empty containers that lead to a place, and the file as it was if nothing is in it."""
+    """Remove the empty containers on the way to a place; if nothing else is left, restore the original file."""
     for depth in range(len(place), 0, -1):
         text = without_empty(text, place[:depth], noted)
     root, _ = deepest(text, ())
@@ -301,7 +301,7 @@ def without_empties(text: str, place: tuple[str, ...], noted: Noted) -> str:
 
 
 def _restored(text: str, node: JsonNode, before: str) -> str:
-    """Return the text with an empty container as it was, unless a user wrote a comment into it."""
+    """Restore an empty container, unless a user wrote a comment into it; return the text."""
     if _inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]

@@ -1,7 +1,7 @@
-"""What keeps an agent from running the hooks and the server that `gitmem install` wrote, by the agent's own settings.
+"""Find what in an agent's own settings prevents the installed hooks and server from running.
 
-Trust of a folder or of hooks, answers to the agent's dialogs, switches, and what an organization allows. Each host has
-a function that yields what is in the way at a place; what it cannot know, such as a command-line option, it leaves out.
+Checked are trust in a folder or hooks, answers to the agent's dialogs, switches, and an organization's policies. Each
+host has a function that yields the obstacles at a place; it leaves out what it cannot know, as command-line options.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gitmem.values import Value
 
 
 class Obstacle(Value):
-    """Why hooks or server do not run, and the remedy; `asked`: what to answer at the agent's next start."""
+    """Why hooks or server do not run, and the remedy; `asked`: the remedy is an answer at the agent's next start."""
 
     part: str
     message: str
     remedy: str
     asked: bool = False
-    since: float = float("inf")  # when a setting was last written, which an event that came later refutes
+    since: float = float("inf")  # when the setting was written; a later event disproves the obstacle
 
 
 Found = Iterator[Obstacle]
@@ -37,7 +37,7 @@ _POLICY = "Only your organization can change that."
 
 
 def obstacles(host: Host, place: InstallPlace) -> list[Obstacle]:
-    """Return what keeps a host from running what is installed at a place; of settings nothing is changed."""
+    """Return what prevents a host from running what is installed at a place; changes no settings."""
     parts = {edit.part for edit in edits_of(host, place) if edit.part in {HOOKS, MCP} and is_present(edit)}
     own = _READERS[host.name](host, place) if host.name in _READERS else ()
     found = [*_switched_off(host, place), *own, *_server_off(host, place)]
@@ -45,11 +45,11 @@ def obstacles(host: Host, place: InstallPlace) -> list[Obstacle]:
 
 
 def settings_paths(host: Host, place: InstallPlace) -> list[str]:
-    """Return the files that a host reads its switches from, those closest to the project first."""
+    """Return the files with a host's switches, those closest to the project first."""
     paths = []
     for scope in (scope for scope in (Scope.LOCAL, Scope.PROJECT, Scope.USER) if scope in host.scopes):
         at = place._replace(scope=scope)
-        if host.name == "copilot":  # its hooks have a file of their own
+        if host.name == "copilot":  # its hooks are in a separate file
             paths += [
                 os.path.join(at.own(".copilot", "COPILOT_HOME"), name) for name in ("settings.json", "config.json")
             ]
@@ -58,7 +58,7 @@ def settings_paths(host: Host, place: InstallPlace) -> list[str]:
 
 
 def _switched_off(host: Host, place: InstallPlace) -> Found:
-    """Yield the switch with which a host runs no hooks; the settings closest to the project count."""
+    """Yield the setting that switches off a host's hooks; the settings closest to the project count."""
     if host.off_switch is None:
         return
     keys, off = host.off_switch
@@ -66,14 +66,14 @@ def _switched_off(host: Host, place: InstallPlace) -> Found:
         value = _at(_settings(path), *keys)
         if isinstance(value, bool):
             if value is off:
-                said = f"{host.title} runs no hooks: {'.'.join(keys)} is {str(off).lower()} in {path}"
+                problem = f"{host.title} runs no hooks: {'.'.join(keys)} is {str(off).lower()} in {path}"
                 remedy = _POLICY if path in _managed_paths(host.name) else _OPEN
-                yield Obstacle(HOOKS, said, remedy, since=os.path.getmtime(path))
+                yield Obstacle(HOOKS, problem, remedy, since=os.path.getmtime(path))
             return
 
 
 def _server_off(host: Host, place: InstallPlace) -> Found:
-    """Yield a server whose own entry says that it is off."""
+    """Yield a server that its own entry switches off."""
     for edit in (edit for edit in edits_of(host, place) if isinstance(edit, ServerEdit)):
         entry = _at(_settings(edit.path), *edit.place)
         if _at(entry, "disabled") is True or _at(entry, "enabled") is False:
@@ -104,7 +104,7 @@ def _names(value: object, *keys: str) -> list[object]:
 
 
 def _around(folder: str) -> Iterator[str]:
-    """Yield a folder and those around it."""
+    """Yield a folder and those above it."""
     folder = os.path.realpath(folder)
     while True:
         yield folder
@@ -135,7 +135,7 @@ _MANAGED = {
 
 
 def _managed_paths(name: str) -> list[str]:
-    """Return the files in which an organization decides for its users, the one that counts first."""
+    """Return the files with an organization's policies, by precedence."""
     path = _MANAGED.get(name, {}).get(sys.platform, "")
     if name != "claude" or not path:
         return [path] * bool(path)
@@ -146,15 +146,15 @@ def _managed_paths(name: str) -> list[str]:
 
 
 def _claude(host: Host, place: InstallPlace) -> Found:
-    """Yield what Claude Code's policies, its record of projects, and its settings say.
+    """Yield the obstacles in Claude Code's policies, its record of projects, and its settings.
 
     https://code.claude.com/docs/en/settings; the dialogs were seen in 2.1.330, each with No preselected.
     """
     for path in _managed_paths("claude"):
         policy = _settings(path)
         if _at(policy, "allowManagedHooksOnly") is True:
-            said = f"{host.title} runs no hooks but your organization's: allowManagedHooksOnly is true in {path}"
-            yield Obstacle(HOOKS, said, _POLICY)
+            problem = f"{host.title} runs no hooks but your organization's: allowManagedHooksOnly is true in {path}"
+            yield Obstacle(HOOKS, problem, _POLICY)
         denied = any(_at(entry, "serverName") == SERVER for entry in _names(policy, "deniedMcpServers"))
         allowed = _at(policy, "allowedMcpServers")
         left_out = isinstance(allowed, list) and not any(_at(entry, "serverName") == SERVER for entry in allowed)
@@ -174,13 +174,15 @@ def _claude(host: Host, place: InstallPlace) -> Found:
 
 
 def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> Found:
-    """Yield what the user answered about the servers of a project, or that they will be asked."""
+    """Yield the user's refusal of a project's servers, or that they will be asked."""
     answers = {path: _settings(path) for path in settings_paths(host, place)} | {own: here}
-    if path := next((path for path, said in answers.items() if SERVER in _names(said, "disabledMcpjsonServers")), ""):
+    if path := next(
+        (path for path, answer in answers.items() if SERVER in _names(answer, "disabledMcpjsonServers")), ""
+    ):
         yield _server_is_off(host, f"disabledMcpjsonServers names it in {path}", f'Take "{SERVER}" out there.')
     elif not any(
-        SERVER in _names(said, "enabledMcpjsonServers") or _at(said, "enableAllProjectMcpServers") is True
-        for said in answers.values()
+        SERVER in _names(answer, "enabledMcpjsonServers") or _at(answer, "enableAllProjectMcpServers") is True
+        for answer in answers.values()
     ):
         asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
         remedy = "Choose 'Use this MCP server': Enter alone refuses it."
@@ -188,13 +190,13 @@ def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> F
 
 
 def _codex(host: Host, place: InstallPlace) -> Found:
-    """Yield what Codex trusts: the project, then each hook by its digest."""
+    """Yield what Codex does not trust yet: the project, then each hook, by digest."""
     own = os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml")
     config = _toml(own)
     for path in _managed_paths("codex"):
         if _at(_toml(path), "allow_managed_hooks_only") is True:
-            said = f"{host.title} runs no hooks but your organization's: allow_managed_hooks_only is true in {path}"
-            yield Obstacle(HOOKS, said, _POLICY)
+            problem = f"{host.title} runs no hooks but your organization's: allow_managed_hooks_only is true in {path}"
+            yield Obstacle(HOOKS, problem, _POLICY)
     for key in ("hooks", "codex_hooks"):
         if _at(config, "features", key) is False:
             yield Obstacle(HOOKS, f"{host.title} runs no hooks: features.{key} is false in {own}", _OPEN)
@@ -214,7 +216,7 @@ def _codex(host: Host, place: InstallPlace) -> Found:
 
 
 def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
-    """Yield whether Codex has yet to be told that it may run the hooks."""
+    """Yield the hooks that the user has not allowed in Codex yet."""
     path = next(edit.path for edit in edits_of(host, place) if edit.part == HOOKS)
     text = (read_small(path) or b"").decode("utf-8", "surrogateescape")
     tables = host.trust(path, text) if host.trust else {}
@@ -224,9 +226,9 @@ def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
             HOOKS, f"{host.title} runs no hook that you switched off", "Type /hooks in it and enable gitmem's."
         )
     elif any(_at(states[name], "trusted_hash") != table["trusted_hash"] for name, table in tables.items()):
-        said = f"{host.title} runs hooks only once you trust them; 'codex exec' passes over them without a word"
+        problem = f"{host.title} runs hooks only once you trust them; 'codex exec' passes over them without a word"
         remedy = "At its next start review the hooks, or type /hooks, and trust gitmem's; or install with --trust."
-        yield Obstacle(HOOKS, said, remedy, asked=True)
+        yield Obstacle(HOOKS, problem, remedy, asked=True)
 
 
 def _toml(path: str) -> object:
@@ -238,10 +240,10 @@ def _toml(path: str) -> object:
 
 
 def _gemini(host: Host, place: InstallPlace) -> Found:
-    """Yield what Gemini CLI and Qwen Code, which came from it, say of folders, hooks and servers."""
+    """Yield the obstacles in the settings of Gemini CLI, or Qwen Code, its fork, for folders, hooks and servers."""
     paths = [*_managed_paths(host.name), *settings_paths(host, place)]
-    said = {path: _settings(path) for path in paths}
-    for path, settings in said.items():
+    settings_of = {path: _settings(path) for path in paths}
+    for path, settings in settings_of.items():
         if any(is_ours(name) for name in _names(settings, "hooksConfig", "disabled")):
             yield Obstacle(HOOKS, f"{host.title} runs no hook that hooksConfig.disabled names in {path}", _OPEN)
         allowed = _at(settings, "mcp", "allowed")
@@ -251,7 +253,7 @@ def _gemini(host: Host, place: InstallPlace) -> Found:
     switches = os.path.join(folder, "mcp-server-enablement.json")
     if _at(_settings(switches), SERVER, "enabled") is False:
         yield _server_is_off(host, "you switched it off", f"In it: /mcp enable {SERVER}")
-    wanted = [_at(settings, "security", "folderTrust", "enabled") for settings in said.values()]
+    wanted = [_at(settings, "security", "folderTrust", "enabled") for settings in settings_of.values()]
     asks_trust = next((value for value in wanted if isinstance(value, bool)), host.name == "gemini")
     if place.scope is Scope.PROJECT and asks_trust and place.environ.get("GEMINI_CLI_TRUST_WORKSPACE") != "true":
         named = place.environ.get("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "") if host.name == "gemini" else ""
@@ -261,7 +263,7 @@ def _gemini(host: Host, place: InstallPlace) -> Found:
 
 
 def _trusted_by_gemini(path: str, project: str) -> bool | None:
-    """Return whether a list of folders trusts this one; None if no rule is about it."""
+    """Return whether a list of folders trusts this one; None if no rule matches it."""
     rules = _settings(path)
     for folder in _around(project):
         for named, rule in rules.items() if isinstance(rules, dict) else ():
@@ -271,7 +273,7 @@ def _trusted_by_gemini(path: str, project: str) -> bool | None:
     return None
 
 
-def _folder(host: Host, trusted: bool | None) -> Found:  # it is the agent's answer
+def _folder(host: Host, trusted: bool | None) -> Found:  # the agent's own setting
     """Yield that an agent ignores a project's settings in a folder that it does not trust."""
     ignored = "it ignores the hooks and the server of this project"
     message = f"{host.title} asks at its next start whether you trust this folder; until you do, {ignored}"

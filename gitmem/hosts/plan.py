@@ -1,4 +1,4 @@
-"""Plan what the installation of an agent writes: its files, the manifest that records them, what git passes over."""
+"""Plan what an agent's installation writes: its files, the manifest that records them, lines of git's exclude list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan_install(
     *,
     trust: bool,
 ) -> InstallPlan:
-    """Plan the files of one host, none of which may be a link out of the project, whose git is in `common_dir`."""
+    """Plan the files of one host; none may be a link out of the project, whose git folder is `common_dir`."""
     records = manifest.records() if manifest else {}
     items, made = _items(host, place, parts, records, trust=trust), made_settings(place.home)
     changes, others = [], []
@@ -51,7 +51,7 @@ def plan_install(
         changes.append((edits[0].part, change))
         others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
     top = place.project
-    for _, change in changes:  # a link's target may count for other projects
+    for _, change in changes:  # a link's target may affect other projects
         real = os.path.realpath(change.path)
         if change.path.startswith(os.path.join(top, "")) and not real.startswith(
             os.path.join(os.path.realpath(top), "")
@@ -91,9 +91,9 @@ def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
 def plan_excluded(
     place: InstallPlace, edits: Iterable[Edit], common_dir: str | None, *, installs: bool
 ) -> SettingsChange | None:
-    """Plan lines of git's exclude list for installed files of an agent that are the user's alone.
+    """Plan lines of git's exclude list for an agent's installed files in the user's own settings.
 
-    None if nothing changes, there is no git, or the list is a link, through which another file would be written.
+    Return None if nothing changes, there is no git, or the list is a link, which would change another file.
     """
     path = os.path.join(common_dir or "", "info", "exclude")
     if place.scope is Scope.USER or not common_dir or os.path.islink(path):
@@ -102,7 +102,7 @@ def plan_excluded(
     text = change.before or b""
     top = os.path.join(place.project, "")
     for edit in (edit for edit in edits if edit.path.startswith(top)):
-        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # their folders are gitmem's
+        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # the whole folder is gitmem's
         name = (os.path.join(os.path.dirname(edit.path), "") if whole else edit.path).removeprefix(top)
         is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
         text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")

@@ -1,9 +1,9 @@
-"""OpenCode, Kilo, which is derived from it, pi and Amp: one plugin in JavaScript each, which sends Claude Code's keys.
+"""OpenCode, its fork Kilo, pi and Amp: each has a plugin in JavaScript that sends Claude Code's keys.
 
-The plugins are `templates/hosts/opencode.js` and `pi.js`; they send the tools of their hosts. OpenCode and Kilo have
-their sessions in a database, which is only read: a transcript's path is the database's with the session's id,
-`…/opencode.db#ses_…`. What pi is shown becomes a message of its own, which a transcript marks as `custom_message`. Seen
-with OpenCode 1.18.33, Kilo 7.7.7, pi 1.5.2.
+The plugins, `templates/hosts/opencode.js` and `pi.js`, send their hosts' names of tools. OpenCode and Kilo have their
+sessions in a database, which is only read: a transcript's path is the database's with the session's id,
+`…/opencode.db#ses_…`. Text shown to pi becomes a message that a transcript marks as `custom_message`. Seen with
+OpenCode 1.18.33, Kilo 7.7.7, pi 1.5.2.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _TOOLS = {
     "multiedit": "MultiEdit",
     "patch": "apply_patch",
 }
-_LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
-# The parts of a session and of its subagents' ones.
+_LAST = 100_000_000_000_000  # milliseconds; a `datetime` can represent it
+# The message parts of a session and its subagents.
 _QUESTION = """
     WITH RECURSIVE own(id) AS (SELECT ? UNION SELECT session.id FROM session JOIN own ON session.parent_id = own.id)
     SELECT part.data, message.id, message.data, part.time_created, session.directory, session.id
@@ -77,21 +77,21 @@ def _unquoted(text: str) -> str:
 
 
 def _lines(path: str) -> Iterator[str] | None:
-    """Return the parts of a session's messages as lines of JSON, in order; None for an exported session, a text."""
+    """Return the parts of a session's messages as lines of JSON, in order; None for an exported session (text)."""
     return None if file_of(path) == path else _database_lines(path)
 
 
 def _database_lines(path: str) -> Iterator[str]:
     file, _, session = path.rpartition("#")
-    for part, message, told, at, folder, own in _rows(file, _QUESTION, session):
+    for part, message, info, at, folder, own in _rows(file, _QUESTION, session):
         stamp = datetime.fromtimestamp(at / 1000, UTC).isoformat() if isinstance(at, int) else ""
         about = {"timestamp": stamp, "sessionId": session, "cwd": folder, "id": message, "isSidechain": own != session}
         line = json.dumps(about)
-        yield f'{line[:-1]}, "message": {told}, "part": {part}}}\n'
+        yield f'{line[:-1]}, "message": {info}, "part": {part}}}\n'
 
 
 def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]]:
-    """Yield the answers of a database, which is opened for reading only; none where it cannot be read."""
+    """Yield the rows that a database, opened read-only, returns; nothing if it cannot be read."""
     import sqlite3
     from pathlib import Path
 
@@ -105,20 +105,20 @@ def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]
 
 def _read_item(item: Payload, base: Record) -> Iterator[Record]:
     """Yield the records of a part of a message, or of an exported session's head or message."""
-    told, parts = item.get("info"), item.get("parts")
-    if not isinstance(told, dict):
+    info, parts = item.get("info"), item.get("parts")
+    if not isinstance(info, dict):
         yield from _read_part(item, base)
     elif not isinstance(parts, list):
-        yield base._replace(session=text_of(told, "id"), cwd=text_of(told, "directory"))
+        yield base._replace(session=text_of(info, "id"), cwd=text_of(info, "directory"))
     else:
         for part in parts:
-            at = _created(part) or _created(told) or base.at
-            payload: Payload = {"id": told.get("id"), "cwd": base.cwd, "message": told, "part": part}
+            at = _created(part) or _created(info) or base.at
+            payload: Payload = {"id": info.get("id"), "cwd": base.cwd, "message": info, "part": part}
             yield from _read_part(payload, base._replace(at=at))
 
 
 def _created(item: object) -> datetime | None:
-    """Return when a message or a part was made, None if it does not say."""
+    """Return the time of a message or a part, None if it has none."""
     times = item.get("time") if isinstance(item, dict) else None
     at = (times.get("created") or times.get("start")) if isinstance(times, dict) else None
     return datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) and 0 < at < _LAST else None
@@ -148,17 +148,17 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     payload = _input(arguments) if isinstance(arguments, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
     text = without_help(text_of(state, "error") or text_of(state, "output"))
-    told = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
+    answers = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
     yield base.call(_TOOLS.get(tool, tool), key, payload)
-    yield base._replace(told=_answers(payload, told)).result(_refusal(text), key, failed=failed)
+    yield base._replace(told=_answers(payload, answers)).result(_refusal(text), key, failed=failed)
 
 
-def _answers(asked: Payload, told: object) -> Payload | None:
-    """Return the answers to the questions of a call, of which the host tells a list each; None for another result."""
-    questions = asked.get("questions")
-    if not isinstance(questions, list) or not isinstance(told, list):
+def _answers(call_input: Payload, answers: object) -> Payload | None:
+    """Return the answers to a call's questions, for each of which the host has a list; None for another result."""
+    questions = call_input.get("questions")
+    if not isinstance(questions, list) or not isinstance(answers, list):
         return None
-    texts = (", ".join(map(str, answer)) if isinstance(answer, list) else "" for answer in told)
+    texts = (", ".join(map(str, answer)) if isinstance(answer, list) else "" for answer in answers)
     return answered(
         (text_of(question, "question"), text)
         for question, text in zip(questions, texts, strict=False)
@@ -167,27 +167,27 @@ def _answers(asked: Payload, told: object) -> Payload | None:
 
 
 def _refusal(text: str) -> str:
-    """Return the result of a call, of a refused one in the form of all hosts."""
+    """Return the result of a call; if the user refused it, in the form for all hosts."""
     if not text.startswith(_REFUSED):
         return text
-    _, says, words = text.partition(_REFUSED_WITH)
-    return refused(words.strip() if says else "")
+    _, mark, words = text.partition(_REFUSED_WITH)
+    return refused(words.strip() if mark else "")
 
 
 def _sessions(name: str, place: InstallPlace) -> list[str]:
     """Return the sessions of a project in the program's database, without those of subagents."""
     folder = os.path.join(place.environ.get("XDG_DATA_HOME") or os.path.join(place.home, ".local", "share"), name)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
+    query = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
     paths = [os.path.join(folder, file) for file in files if file.endswith(".db")]
-    rows = ((path, *row) for path in paths for row in _rows(path, asked))
+    rows = ((path, *row) for path in paths for row in _rows(path, query))
     return [f"{path}#{key}" for path, key, where in rows if is_below(str(where), place.project)]
 
 
 def _refusing(event: str, decision: str, reason: str) -> Payload:
-    """Return the answer to a call that a plugin stops; it cannot have the user asked, so the agent is told to ask."""
-    told = reason if decision == "deny" else f"{reason}\nAsk the user before you do this."
-    return nested_decision(event, "deny", told)
+    """Return the answer by which a plugin stops a call; it cannot ask the user, so it tells the agent to ask."""
+    message = reason if decision == "deny" else f"{reason}\nAsk the user before you do this."
+    return nested_decision(event, "deny", message)
 
 
 def _pi(host: Host, place: InstallPlace) -> Edits:

@@ -12,7 +12,7 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitmem.model.transcript import Record, Unread
 
-# By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
+# By name on the command line: the module, a part of its transcripts' paths, a mark in their first line.
 _HOSTS = {
     "claude": ("claude_code", "/.claude/projects/", ""),
     "codex": ("codex", "/rollout-", '"payload":{'),
@@ -35,7 +35,7 @@ _DATABASE = ".db#"  # between the path of a database and the id of a session in 
 
 
 def find_host(name: str) -> Host:
-    """Return the host of a name. Raises KeyError if there is none."""
+    """Return the host with this name. Raises KeyError if there is none."""
     module = f"gitmem.hosts.{_HOSTS[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
     hosts = vars(sys.modules[module])  # `HOST` in a module with one host, else the host's name
@@ -44,10 +44,10 @@ def find_host(name: str) -> Host:
 
 
 def caller(payload: Mapping[str, object], named: str) -> str:
-    """Return the name of the host that sent a payload; `named` is the host whose settings have the hook.
+    """Return the name of the host that sent a payload; `named` is the host whose settings contain the hook.
 
-    Some hosts also run the hooks of Claude Code's settings and plugins; then the payload tells which host it is.
-    Copilot names no transcript, or its own, and gives each event a time, which Claude Code does not.
+    Some hosts also run the hooks of Claude Code's settings and plugins; the payload then identifies the host. Copilot
+    names no transcript, or its own, and adds a time to each event, unlike Claude Code.
     """
     if named != CLAUDE:
         return named if named in _HOSTS else CLAUDE
@@ -61,10 +61,10 @@ def caller(payload: Mapping[str, object], named: str) -> str:
 
 
 def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[str, Payload | None]:
-    """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if it is useless.
+    """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if not needed.
 
-    `event` is gitmem's name of the event, for the hosts whose payloads do not say it; `home` leads to the
-    transcripts that payloads do not name.
+    `event` is gitmem's name of the event, for hosts whose payloads lack it; `home` is used to find transcripts that
+    payloads do not name.
     """
     name = caller(payload, named)
     if name == CLAUDE:
@@ -78,12 +78,12 @@ def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[
 
 
 def name_of(label: str) -> str:
-    """Return the name of the host that entries call so."""
+    """Return the name of the host with this label in entries."""
     return label if label in _HOSTS else CLAUDE
 
 
 def file_of(transcript: str) -> str:
-    """Return the file that a transcript is in; a database holds many, as `…/opencode.db#SESSION`."""
+    """Return the file that contains a transcript; a database contains many, as `…/opencode.db#SESSION`."""
     before, mark, _ = transcript.rpartition(_DATABASE)
     return f"{before}.db" if mark else transcript
 
@@ -91,7 +91,7 @@ def file_of(transcript: str) -> str:
 def read_transcript(
     path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
 ) -> Iterator[Record]:
-    """Yield the records of a transcript; `name` is its host's, by default that which its path or first line tells."""
+    """Yield the records of a transcript; `name` is its host's, by default found by path or first line."""
     host = find_host(name or writer(path, lines))
 
     def read(path: str, unread: Unread | None = None) -> Iterator[Record]:
@@ -112,7 +112,7 @@ def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
 
 
 def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
-    """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
+    """Yield the records in the lines of a transcript; without a `name`, the host is found by the first line."""
     lines = iter(lines)
     first = next(lines, "")
     return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)

@@ -1,6 +1,6 @@
-"""The script behind all hooks of this machine: written and tried at install, removed with its last user.
+"""The script that all hooks of this machine run: written and tested on install, removed with its last user.
 
-The settings that use it are listed beside it in `users.json` (docs/hosts.md, "What is written").
+`users.json` beside it lists the settings that use it (docs/hosts.md, "What is written").
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def recorded_agents(
 ) -> tuple[list[str], list[str]]:
     """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks do not run.
 
-    Both have gitmem's hooks, in a project's settings or the user's. `heard` returns when the last event of an agent, as
-    entries call it, arrived since its installation: then it needs no more answers of the user.
+    Both have gitmem's hooks, in a project's settings or the user's. `heard` returns the time of the last event of an
+    agent (by label) since its installation: with one it needs no more answers from the user.
     """
     titles, off = [], []
     for host in map(find_host, NAMES):
@@ -54,10 +54,10 @@ def stands(obstacle: Obstacle, heard: float) -> bool:
 
 
 def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> list[Obstacle]:
-    """Return what keeps all of a host's installed hooks from running, nothing if those of one place run.
+    """Return what prevents all of a host's installed hooks from running; nothing if those of one place run.
 
-    An event `heard` since then proves the opposite: since the installation for what is asked, since its change for a
-    setting; the script that they read must be there.
+    An event `heard` later disproves an obstacle: a question if it came after the installation, a setting if after its
+    change; but the script must exist.
     """
     script = script_path(hooked[0].home) if hooked else ""
     if script and not os.path.exists(script):
@@ -88,7 +88,7 @@ def is_project(folder: str) -> bool:
 
 
 def project_top(start: str, home: str) -> str:
-    """Return the top of the work tree around a folder, where the host is started; the home is that of itself alone."""
+    """Return the top of the work tree around a folder, where the host is started; the home is its own project."""
     folder = start = os.path.realpath(start)
     home = os.path.realpath(home)
     while os.path.basename(folder) == ".gitmem" or folder == home != start or not is_project(folder):
@@ -105,10 +105,10 @@ _BEGINS = b"# gitmem hook script"
 
 @contextlib.contextmanager
 def lock_settings(home: str) -> Iterator[set[str]]:
-    """Let one gitmem at a time write the settings of agents and the records of them; yield the folders that it makes.
+    """Let one gitmem at a time write agents' settings and their records; yield a set for the folders that it makes.
 
-    Those that end up empty are removed. If no lock can be made, as in a read-only home, go on without. Raises BusyError
-    if another gitmem is writing them.
+    Folders that end up empty are removed. If no lock can be made, as in a read-only home, go on without. Raises
+    BusyError if another gitmem is writing them.
     """
     path = script_path(home)
     made, folder = set(missing_folders(path)), os.path.dirname(path)
@@ -130,13 +130,13 @@ def plan_script(home: str, program: str) -> SettingsChange:
 
 
 def put_script(change: SettingsChange, home: str, settings: str, folders: set[str]) -> None:
-    """Write the script, and note the settings that need it and the folders that were made for it."""
+    """Write the script, and record the settings that need it and the folders made for it."""
     _write_users(home, {*_listed(home, "files"), settings}, folders, made_settings(home))
     carry_out(change)
 
 
 def note_made(home: str, changes: Collection[SettingsChange], folders: set[str]) -> None:
-    """Note which settings are gitmem's own, for when the record of it goes with the memory, and for another host."""
+    """Record which settings files gitmem created, for other hosts, and for when the manifest goes with the memory."""
     known = made_settings(home)
     made = known.difference(change.path for change in changes)
     made.update(change.path for change in changes if change.record and change.record.created)
@@ -145,24 +145,24 @@ def note_made(home: str, changes: Collection[SettingsChange], folders: set[str])
 
 
 def made_settings(home: str) -> set[str]:
-    """Return the settings that gitmem made; those of a user are in none of its lists."""
+    """Return the settings files that gitmem created and no user did."""
     return _listed(home, "made")
 
 
 def drop_script(home: str, taken: Collection[str], *, dry_run: bool) -> list[SettingsChange]:
-    """Note that these settings have nothing of gitmem's; remove, and return, what needs none of those that are left."""
+    """Record that these settings no longer use gitmem; remove the script or record once unused, and return that."""
     users, made = _listed(home, "files"), made_settings(home)
     if not users.union(made).intersection(taken):
         return []
     left, still = ({path for path in paths.difference(taken) if b"gitmem" in content(path)} for paths in (users, made))
     record, *script = plan_removal(home)
-    gone = [record] * (not left and not still) + script * (not left)
+    changes = [record] * (not left and not still) + script * (not left)
     if not dry_run:
         if left or still:
             _write_users(home, left, _listed(home, "folders"), still)
-        for change in gone:
+        for change in changes:
             carry_out(change)
-    return gone
+    return changes
 
 
 def plan_removal(home: str) -> list[SettingsChange]:
@@ -201,11 +201,11 @@ def _write_users(home: str, users: set[str], folders: set[str], made: set[str]) 
 _EVENT = "PostToolUse"
 _SECONDS, _ATTEMPTS = 10, 3
 _SESSION = "gitmem-install-check"
-_PATIENCE = 30  # seconds of a command of the test
+_PATIENCE = 30  # seconds for a command of the test
 _SWEEPS = 20
 _WORD = "wombat"
 _ANSWER = f"The {_WORD} is a marsupial."
-# The payloads of a test session, by gitmem's name of the event: each has the keys of all hosts.
+# The payloads of a test session by gitmem's event name, each with the keys of all hosts.
 _TURN: dict[str, dict[str, object]] = {
     "UserPromptSubmit": {**dict.fromkeys(("prompt", "submitted_prompt"), f"Which animal is the {_WORD}?")},
     "Stop": {**dict.fromkeys(("last_assistant_message", "prompt_response", "text"), _ANSWER)},
@@ -213,14 +213,14 @@ _TURN: dict[str, dict[str, object]] = {
 
 
 def event_reaches_spool(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
-    """Return whether an ignored event of this host reaches the spool, which loses it again; None without a shell."""
+    """Return whether a test event of this host reaches the spool, and remove it there; None without a shell."""
     line = next((line for event, line in host.commands().items() if host.events[event].partition(".")[0] == _EVENT), "")
     shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
     if not line or shell is None:
         return None
 
     payload = json.dumps({"hook_event_name": "Check", "session_id": _SESSION, "cwd": project}).encode()
-    for _ in range(_ATTEMPTS):  # work in the background, which another event started, may take it out first
+    for _ in range(_ATTEMPTS):  # background work of another event may take it out first
         try:
             done = subprocess.run(
                 [shell, "-c", line], cwd=project, env=dict(environ), input=payload, capture_output=True,
@@ -228,7 +228,7 @@ def event_reaches_spool(host: Host, project: str, spool: str, environ: Mapping[s
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return False
-        # The script names the file after the line's event; gitmem, in rarer layouts, after that of the payload.
+        # The file has the event of the script's line, or in rarer layouts that of the payload.
         names = os.listdir(spool) if os.path.isdir(spool) else []
         paths = [os.path.join(spool, name) for name in names if content(os.path.join(spool, name)) == payload]
         for path in paths:
@@ -239,9 +239,9 @@ def event_reaches_spool(host: Host, project: str, spool: str, environ: Mapping[s
 
 
 def turn_roundtrip_works(host: Host, environ: Mapping[str, str], home: str) -> bool | None:
-    """Return whether a turn, given to the host's own lines, becomes a commit that a search finds, in a temporary store.
+    """Return whether a turn passed to the host's lines becomes a commit that a search finds, in a temporary store.
 
-    None for a host such as Cline, whose prompts gitmem reads from its record of a session: here is none.
+    None for a host such as Cline, whose prompts are read from a session file, which the test does not have.
     """
     if not {*_TURN} <= {name.partition(".")[0] for name in host.events.values()}:
         return None
@@ -251,7 +251,7 @@ def turn_roundtrip_works(host: Host, environ: Mapping[str, str], home: str) -> b
         return _roundtrip_works_in(own, host, environ, home)
     finally:
         gone = 0
-        for _ in range(_SWEEPS):  # what the lines started in the background may still write
+        for _ in range(_SWEEPS):  # background processes of the lines may still write
             gone = 0 if os.path.exists(own) else gone + 1
             if gone > 1:
                 break
@@ -275,9 +275,9 @@ def _roundtrip_works_in(own: str, host: Host, environ: Mapping[str, str], home: 
         calls.append((("/bin/sh", "-c", line), json.dumps(payload).encode()))
     calls.append((own_command("search", _WORD), b""))
     try:
-        for words, given in calls:
+        for words, stdin_data in calls:
             done = subprocess.run(
-                words, cwd=project, env=names | {"HOME": own}, input=given, capture_output=True, timeout=_PATIENCE,
+                words, cwd=project, env=names | {"HOME": own}, input=stdin_data, capture_output=True, timeout=_PATIENCE,
                 check=False,
             )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):

@@ -1,7 +1,7 @@
 """Read a session that is one JSON document as lines: of Gemini CLI's older versions, `opencode export`, Cline.
 
-The document is an object with a list `messages`. What stands before the list becomes the first line, each
-message one more, so that a host's reader sees the lines it knows; a damaged end costs nothing but itself.
+The document is an object with a list `messages`. The part before the list becomes the first line, each message
+another, so that a host's reader gets the lines it knows; a damaged end loses nothing before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DAMAGED = "(the rest is damaged)\n"  # a line that no reader can parse, so that
 
 
 def as_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Return the lines of a transcript; of one JSON document its parts, a line each."""
+    """Return the lines of a transcript; for a JSON document its parts, one per line."""
     head, rest = _begin(lines)
     if len(head) > 1 and _split("".join(head)) is not None:
         return document_lines("".join(chain(head, rest)))
@@ -27,14 +27,14 @@ def as_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def first_line(lines: Iterable[str]) -> str:
-    """Return the first line of a transcript; of one JSON document what stands before its messages, as a line."""
+    """Return the first line of a transcript; for a JSON document the part before its messages, as a line."""
     head, _ = _begin(lines)
     parts = _split("".join(head))
     return parts[0] if parts else "".join(head[:1])
 
 
 def _begin(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
-    """Return the first line, or as much as tells whether this is a JSON document, and the lines after that."""
+    """Return the first line, or as many as show whether this is a JSON document, and the lines after them."""
     lines = iter(lines)
     head = list(islice(lines, 1))
     if not head or not head[0].lstrip(_BEFORE).startswith("{") or head[0].rstrip().endswith("}"):
@@ -47,7 +47,7 @@ def _begin(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
 
 
 def document_lines(text: str) -> Iterator[str]:
-    """Yield the parts of a session's JSON document as lines of JSON; none if it is no such document."""
+    """Yield the parts of a session's JSON document as lines of JSON; nothing for another text."""
     parts = _split(text)
     if parts is None:
         return
@@ -66,7 +66,7 @@ def document_lines(text: str) -> Iterator[str]:
 
 
 def _split(text: str) -> tuple[str, int] | None:
-    """Return what stands before the list of messages, as a line of JSON, and where the list begins."""
+    """Return the part before the list of messages, as a line of JSON, and where the list begins."""
     match = _LIST.search(text, 0, _MOST_HEAD)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""What `gitmem install` writes into settings in JSON: edits that can be taken back.
+"""Edits of JSON settings by `gitmem install`, and how they are taken back.
 
-Taking an edit back restores the file byte for byte, except for what a user changed meanwhile. `Noted` has what the
-text does not show.
+Taking an edit back restores the file byte for byte, except for a user's later changes. `Noted` records what the text
+alone does not show.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Place = tuple[str, ...]  # the keys that lead to a value in a file, its own name
 
 
 class Edit(Value):
-    """An edit of a settings file; raises SettingsError if a text is not what it edits, or has something else there."""
+    """An edit of a settings file; raises SettingsError for another kind of text, or another value at its place."""
 
     path: str
     part = ""
@@ -59,9 +59,9 @@ _COMMANDS = ("command", "bash")  # keys of a hook's command line
 class HooksEdit(Edit):
     """Hooks by event in JSON settings.
 
-    In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks. A file
-    that is not there yet begins with the text `begun`. Other versions of gitmem's hooks are replaced. A hook whose
-    command is there already stays as it is, with a user's changes.
+    In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks. A new
+    file begins with the text `begun`. Other versions of gitmem's hooks are replaced. A hook with the same command
+    stays as it is, with a user's changes.
     """
 
     hooks: Mapping[str, Mapping[str, object]]
@@ -90,15 +90,15 @@ class HooksEdit(Edit):
         return bool(installed_events(text))
 
     def _brought_up_to_date(self, text: str, known: Noted) -> str:
-        """Return the text with one hook of gitmem's for each event that has any: the present one, or none."""
+        """Keep one gitmem hook per event, in this version's form; remove those of events that are not in `hooks`."""
         for event in installed_events(text):
-            while mine := [place for place in hook_places(text) if place.event == event]:
+            while places := [place for place in hook_places(text) if place.event == event]:
                 hook = self.hooks.get(event)
-                if hook is not None and len(mine) == 1:
-                    if _command(mine[0].item) != next(hook[key] for key in _COMMANDS if key in hook):
-                        text = replace(text, mine[0].item, hook)
+                if hook is not None and len(places) == 1:
+                    if _command(places[0].item) != next(hook[key] for key in _COMMANDS if key in hook):
+                        text = replace(text, places[0].item, hook)
                     break
-                text = mine[-1].removed(text)
+                text = places[-1].removed(text)
             else:
                 text = without_empty(text, (HOOKS, event), known)
                 text = without_empty(text, (HOOKS,), known)
@@ -106,12 +106,12 @@ class HooksEdit(Edit):
 
 
 def installed_events(text: str) -> tuple[str, ...]:
-    """Return the events with a hook of gitmem's."""
+    """Return the events that have a gitmem hook."""
     return tuple(dict.fromkeys(place.event for place in hook_places(text)))
 
 
 class HookPlace(Value):
-    """A hook of gitmem's: the list of its event, its group in the list, and itself among the group's hooks."""
+    """A gitmem hook: the list of its event, the index of its group, the group's hooks, and its index among them."""
 
     event: str
     listed: JsonNode
@@ -125,14 +125,14 @@ class HookPlace(Value):
         return (self.hooks.items or ())[self.hook]
 
     def removed(self, text: str) -> str:
-        """Return the text without the hook, and without its group unless a user added a hook of their own to it."""
+        """Return the text without the hook, and without its group unless a user added another hook to it."""
         if self.hooks is not self.listed and all(is_ours(_command(item)) for item in self.hooks.items or ()):
             return remove(text, self.listed, self.group)
         return remove(text, self.hooks, self.hook)
 
 
 def hook_places(text: str) -> Iterator[HookPlace]:
-    """Yield the hooks of gitmem's; of a repeated key the last counts, as for a host."""
+    """Yield gitmem's hooks; of a repeated key the last counts, as for a host."""
     root = parse_object(text)
     mapping = root.get(HOOKS) if root else None
     if mapping is not None and not mapping.is_object:
@@ -157,7 +157,7 @@ def _command(hook: JsonItem) -> object:
 
 
 class ServerEdit(Edit):
-    """The MCP server in a JSON list of servers; one of gitmem's stays as a user has made it."""
+    """The MCP server in a JSON list of servers; an existing gitmem server keeps a user's changes."""
 
     place: Place
     server: Mapping[str, object]
@@ -187,7 +187,7 @@ class ServerEdit(Edit):
 
 
 def starts_gitmem(server: object) -> bool:
-    """Return whether a server is gitmem's: it starts `gitmem mcp`, by whatever path or by a shell's line."""
+    """Return whether a server starts `gitmem mcp`, by any path or through a shell."""
     if not isinstance(server, dict):
         return False
     command, arguments = server.get("command"), server.get("args")
@@ -201,11 +201,11 @@ def starts_gitmem(server: object) -> bool:
 
 
 _ALLOWED = ("permissions", "allow")
-_ADDED = "allowed"  # in the record: the names that were not there before
+_ADDED = "allowed"  # key of the record for the names that the edit added
 
 
 class AllowEdit(Edit):
-    """Tools that Claude Code is to allow without a question; without a record, those in the file are the user's."""
+    """Tools that Claude Code may use without asking; without a record, those in the file are the user's."""
 
     tools: Sequence[str]
     part = ALLOW

@@ -1,4 +1,4 @@
-"""Read the transcripts of a session's subagents with its own: hosts that keep them in files of their own."""
+"""Read the transcripts of subagents, which some hosts keep in separate files, together with their session's."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitmem.model.transcript import Record
 
-_HEAD = 4_096  # bytes of a transcript's first line, in which it says whose subagent wrote it
+_HEAD = 4_096  # bytes of a transcript's first line, which names the calling session
 
 
 def with_subagents(
     records: Iterator[Record], paths: Sequence[str], read: Callable[[str], Iterator[Record]]
 ) -> Iterator[Record]:
-    """Yield the records of a session in order of time, with those of its subagents, which are marked as theirs."""
+    """Yield the records of a session and, marked as such, of its subagents, in order of time."""
     if not paths:
         yield from records
         return
@@ -37,7 +37,7 @@ def with_subagents(
 
 
 def files_below(*folders: str) -> list[str]:
-    """Return the transcripts of subagents in a folder and those within it: of workflows, of subagents' own."""
+    """Return the transcripts of subagents below these folders, also of workflows and of subagents' subagents."""
     try:
         within = [folder for folder, _, _ in os.walk(os.path.join(*folders))]
     except ValueError:  # a path with a null byte
@@ -46,8 +46,8 @@ def files_below(*folders: str) -> list[str]:
 
 
 def called_by(path: str, *keys: str, prefix: str = "") -> list[str]:
-    """Return the transcripts beside one whose beginning names its session under one of these keys as their caller."""
-    session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID, behind the time in Codex's names
+    """Return the transcripts beside `path` whose first line names its session, under one of these keys, as caller."""
+    session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID; Codex puts the time before it
     marks = [f'"{key}":"{session}"'.encode() for key in keys] if session else []
     beside = (file for file in transcripts_in(os.path.dirname(path)) if os.path.basename(file).startswith(prefix))
     return [file for file in beside if file != path and any(mark in _head(file) for mark in marks)]

@@ -1,7 +1,7 @@
-"""What `gitmem install` writes into files other than JSON: tables of TOML, and a block of words for agents.
+"""Edits by `gitmem install` of files other than JSON: TOML tables, and a block of text for agents.
 
-A block stands at the end of a file such as AGENTS.md and serves all agents that read it: its first line names them and
-the digest of its text. A block that a user has changed is theirs: uninstall leaves its words and removes the marks.
+The block is at the end of a file such as AGENTS.md, for all agents that read it: its first line has their names and the
+digest of its text. A block that a user changed is theirs: uninstall keeps its text and removes the marks.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gitmem.platform.machine import read_resource
 
 _NOTED = "table:"
 _TABLE = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
-# Comments and strings; a line of a string over several lines may look like a table's.
+# Comments and strings, since a line of a multi-line string may look like a table's header.
 _STRINGS = re.compile(
     r"""(?s:(?P<long>["]{3}(?:\\.|[^\\])*?["]{3}|'{3}.*?'{3}))|#[^\n]*|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)|'[^'\n]*'"""
 )
 
 
 class TablesEdit(Edit):
-    """Tables, by their name, in a TOML file, also those by which a host trusts hooks; a user's own table stays."""
+    """Tables by name in a TOML file, including those by which a host trusts hooks; a user's own table is kept."""
 
     tables: Mapping[str, Mapping[str, object]]
     part: str = MCP
@@ -33,11 +33,11 @@ class TablesEdit(Edit):
         """See `Edit`; noted are the blank lines before each table."""
         newline = "\r\n" if "\r\n" in text else "\n"
         for name, values in self.tables.items():
-            there = _table(text, name)
-            if there is not None:
-                if there == dict(values) or starts_gitmem(there) or _NOTED + name not in noted:
+            present = _table(text, name)
+            if present is not None:
+                if present == dict(values) or starts_gitmem(present) or _NOTED + name not in noted:
                     continue
-                text = _without_tables(text, (), {_NOTED + name: noted[_NOTED + name]})  # an earlier value of gitmem's
+                text = _without_tables(text, (), {_NOTED + name: noted[_NOTED + name]})  # an earlier version's value
             gap = "" if not text else newline if text.endswith("\n") else newline * 2
             lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
             noted[_NOTED + name] = gap
@@ -85,7 +85,7 @@ def _parsed(text: str) -> dict[str, object]:
 
 
 def keys_of(name: str) -> list[str]:
-    """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
+    """Return the keys of a table's name without quotes; none if it is invalid."""
     import tomllib
 
     try:
@@ -113,7 +113,7 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Return where a table's last line ends; blank lines and comments after it belong to the next table."""
+    """Return the end of a table's last line; blank lines and comments after it belong to the next table."""
     lines = text[start:end].splitlines(keepends=True)
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         end -= len(lines.pop())
@@ -132,14 +132,14 @@ _LINE_AFTER = re.compile(r"\r?\n")
 
 
 class BlockEdit(Edit):
-    """The block of words about the memory in a file that people write; this edit adds the host of this name."""
+    """The block about the memory in a file that users write; this edit adds the host `name` to it."""
 
     name: str
     words: str = ""
     part = SKILL
 
     def put(self, text: str, noted: dict[str, str]) -> str:  # noqa: ARG002  # nothing is noted
-        """See `Edit`; the block names this agent, too, and an older block of gitmem's gets these words."""
+        """See `Edit`; add this agent to the block, and update an older block's text."""
         words = self.words or read_resource("templates", "hosts", "agents.md").decode()
         newline = "\r\n" if "\r\n" in text else "\n"
         match = _BLOCK.search(text)
@@ -155,7 +155,7 @@ class BlockEdit(Edit):
         return f"{text}{newline}{block}{newline}" if text.endswith("\n") else f"{text}{newline * 2}{block}"
 
     def take(self, text: str, noted: Noted) -> str:  # noqa: ARG002  # nothing is noted
-        """See `Edit`; the block goes with the last agent in it."""
+        """See `Edit`; remove the block with its last agent."""
         match = _BLOCK.search(text)
         if match is None or not self.present(text):
             return text
@@ -185,5 +185,5 @@ def _is_ours(match: re.Match[str]) -> bool:
 
 
 def _digest(words: str) -> str:
-    """Return a digest that wrapping the lines anew does not change."""
+    """Return a digest that does not depend on line breaks."""
     return hashlib.sha256(" ".join(words.split()).encode("utf-8", "surrogateescape")).hexdigest()[:8]

@@ -1,7 +1,7 @@
-"""Crush, Roo Code and VS Code's Copilot Chat: agents that get tools for the memory, but are not captured.
+"""Crush, Roo Code and VS Code's Copilot Chat: agents with tools for the memory, whose sessions are not recorded.
 
-Crush has one of the events that memory needs, the others none: they get the MCP server, and words about the memory in
-AGENTS.md. None was tried with a real client.
+Crush has one of the events that recording needs, the others none: they get the MCP server, and a block about the memory
+in AGENTS.md. None was tried with a real client.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _crush(host: Host, place: InstallPlace) -> Sequence[Edit]:
 
 
 def _listed(servers: str, host: Host, place: InstallPlace) -> Sequence[Edit]:
-    """Return what a host gets that reads AGENTS.md and a project's `mcp.json`, with its list under this key."""
+    """Return the edits of a host that reads AGENTS.md and a project's `mcp.json`, with its servers under this key."""
     listing = os.path.join(place.project, host.folder, "mcp.json")
     return (ServerEdit(listing, (servers, SERVER), place.server), agents_block(host, place))
 
