@@ -190,8 +190,8 @@ def _facts(source: _File) -> Found:
 def _listed_facts(source: _File, fields: Mapping[str, object]) -> Found:
     for name, listed in fields.items():
         if name in _LISTS and isinstance(listed, list):
-            for number, said in enumerate(listed, 1):
-                fact = _fact(source, _LISTS[name], fields_of(said) or {"content": said})
+            for number, item in enumerate(listed, 1):
+                fact = _fact(source, _LISTS[name], fields_of(item) or {"content": item})
                 if fact is None:
                     yield Left(source.path, f"number {number} of its {name} says nothing")
                     continue
@@ -237,10 +237,10 @@ def _log(source: _File) -> Found:
         yield Left(source.path, "its name is no day")
         return
     for section, time, label, text in log_items(source.text, prose):
-        if said := clean_text(text):
+        if entry_text := clean_text(text):
             at = int(source.when(f"{day}_{time}").timestamp() * 1000)
-            digest = bytes.fromhex(item_key(source.kind, day, time, label, said))
-            entries.append((section, Entry(make_id(at, digest), time, label, said)))
+            digest = bytes.fromhex(item_key(source.kind, day, time, label, entry_text))
+            entries.append((section, Entry(make_id(at, digest), time, label, entry_text)))
     when = source.when(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}")
     rest = "\n".join(prose).strip("\n")
     yield LogItem(source.path, when, source.key(), day, tuple(entries), f"{rest}\n" if rest.strip() else "")

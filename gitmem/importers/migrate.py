@@ -194,23 +194,23 @@ class _Bringing(Value):
             return [] if is_known else self._commit(item, item.subject, {path: item.data})
         raise TypeError(type(item))
 
-    def _commit(self, item: MigrationItem, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
+    def _commit(self, item: MigrationItem, subject: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
         message = op_message(
             Op.MIGRATE,
-            f"Migrate {what}",
+            f"Migrate {subject}",
             (Trailer.MIGRATED, item.key),
             (Trailer.SOURCE, item.source),
             *((Trailer.FACT, match["id"]) for match in map(PATH.fullmatch, changes) if match),
             (Trailer.ARCHIVE, archive),
             (Trailer.SESSION, self.session),
         )
-        made = self.transaction.commit(message, changes, when=item.when)
-        return list(changes)[:1] if made else []
+        is_new = self.transaction.commit(message, changes, when=item.when)
+        return list(changes)[:1] if is_new else []
 
     def _free(self, path: str, data: bytes | None = None) -> str:
         """Return an unused path: the given one, or one with a number after its name."""
         stem, number = path.removesuffix(".md"), 1
-        while (there := self.transaction.read(path)) is not None and there != data:
+        while (content := self.transaction.read(path)) is not None and content != data:
             number += 1
             path = f"{stem}_{number:02d}.md"  # the suffix of archives of one second, which sorts after the first
         return path
@@ -305,11 +305,11 @@ def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
         place = find_section(body, kind.section)
         text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
         for match in _ITEM.finditer(text):
-            said = _said(match)
-            if said and not _PLACEHOLDER.fullmatch(said):
-                digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, said))
+            words = _said(match)
+            if words and not _PLACEHOLDER.fullmatch(words):
+                digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, words))
                 identifier = make_id(int(item.when.timestamp() * 1000) + len(entries), digest)  # in order of the file
-                entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
+                entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, words)
                 entries.append((kind.section, entry))
     return entries
 

@@ -267,8 +267,8 @@ def _observation(row: _Row) -> tuple[str, str]:
 
 def _summary(row: _Row) -> tuple[str, str]:
     """Return label and text of the summary of a session."""
-    said = {name.replace("_", " ").capitalize(): first_text(row, name) for name in _SUMMARY}
-    return "Session Summary", "\n".join(f"{name}: {text}" for name, text in said.items() if text)
+    parts = {name.replace("_", " ").capitalize(): first_text(row, name) for name in _SUMMARY}
+    return "Session Summary", "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
 
 
 def _session(row: _Row) -> str:
@@ -278,11 +278,11 @@ def _session(row: _Row) -> str:
 def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -> Found:
     """Yield the prompts of a project's sessions."""
     own = {_session(row) for row in tables["sdk_sessions"] if first_text(row, "project") == project}
-    asked: dict[str, list[tuple[datetime, str]]] = {}
+    prompts_of: dict[str, list[tuple[datetime, str]]] = {}
     for row in tables["user_prompts"]:
         if (session := _session(row)) in own and session:
-            asked.setdefault(session, []).append((_when(row, zone), first_text(row, "prompt_text")))
-    for session, prompts in asked.items():
+            prompts_of.setdefault(session, []).append((_when(row, zone), first_text(row, "prompt_text")))
+    for session, prompts in prompts_of.items():
         prompts.sort()
         key = item_key(SourceKind.CLAUDE_MEM, "user_prompts", session)
         lines = tuple(spoken(when, "user", text) for when, text in prompts)

@@ -124,11 +124,11 @@ def make_plan(planned: Iterable[MigrationItem | Left]) -> MigrationPlan:
     """
     once: dict[str, MigrationItem] = {}
     left = []
-    for one in planned:
-        if isinstance(one, Left):
-            left.append(one)
+    for planned_item in planned:
+        if isinstance(planned_item, Left):
+            left.append(planned_item)
         else:
-            once.setdefault(one.key, one)
+            once.setdefault(planned_item.key, planned_item)
     ordered = sorted(once.values(), key=lambda item: (isinstance(item, MemoryItem), item.when, item.source))
     if len(ordered) > MAX_ITEMS:
         left.append(Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken"))
