@@ -230,10 +230,10 @@ def _following(passage: Passage, shown: int, column: int, at: str) -> str:
 
 def _first_that_fit(lines: list[str], tokens: int) -> int:
     """Return how many of the first lines fit into a budget."""
-    left = tokens * BYTES_PER_TOKEN
+    remaining = tokens * BYTES_PER_TOKEN
     for number, line in enumerate(lines):
-        left -= len(line.encode("utf-8", "replace")) + 1
-        if left < 0:
+        remaining -= len(line.encode("utf-8", "replace")) + 1
+        if remaining < 0:
             return number
     return len(lines)
 
@@ -257,25 +257,25 @@ def memory_history(
     passage = read_passage(store, path, start_line, end_line or None)
     last = min(passage.end, passage.start + MAX_LINES - 1)
     lines = blame(store, passage.path, (passage.start, last))
-    told = [f"[{passage.path}:{passage.start}" + (f"-{last}]" if last > passage.start else "]")]
+    parts = [f"[{passage.path}:{passage.start}" + (f"-{last}]" if last > passage.start else "]")]
     for origin, group in groupby(lines, key=lambda line: line.origin):
-        told.append(f"Learned {_who(store, origin)}:" if origin else "Edited by hand just now, not committed yet:")
-        told += [f"{line.number}  {line.text[:_SHOWN]}" for line in group]
+        parts.append(f"Learned {_who(store, origin)}:" if origin else "Edited by hand just now, not committed yet:")
+        parts += [f"{line.number}  {line.text[:_SHOWN]}" for line in group]
     before = versions(store, passage.path, (passage.start, last), limit + 1)
     changed = [version for version in before if version.before]
     for version in changed[:limit]:
-        told += ["", f"Changed {_who(store, version.origin)}. Before that:"]
-        told += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
+        parts += ["", f"Changed {_who(store, version.origin)}. Before that:"]
+        parts += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
         if len(version.before) > _MAX_BEFORE:
             more = len(version.before) - _MAX_BEFORE
-            told.append(f"- … {more} more lines: memory_get(..., at='{version.origin.commit[:_SHORT]}^')")
+            parts.append(f"- … {more} more lines: memory_get(..., at='{version.origin.commit[:_SHORT]}^')")
     if not changed:
-        told += ["", "There are no earlier versions."]
+        parts += ["", "There are no earlier versions."]
     elif len(before) > limit:
-        told += ["", "There are older versions; a higher limit shows them."]
+        parts += ["", "There are older versions; a higher limit shows them."]
     if last < passage.end:
-        told += ["", f"Next: memory_history({passage.path!r}, {last + 1}, {passage.end})"]
-    return _noted(call, "\n".join(told), f"memory_history {passage.path}")
+        parts += ["", f"Next: memory_history({passage.path!r}, {last + 1}, {passage.end})"]
+    return _noted(call, "\n".join(parts), f"memory_history {passage.path}")
 
 
 def memory_why(
