@@ -1,4 +1,4 @@
-"""Acts of a user on a page. Each act calls an operation of the memory, and is one commit."""
+"""The acts of a user on a page; each calls an operation of the memory and makes one commit."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from gitmem.web.facts import blob_of, lines_between
 from gitmem.web.view import View
 
 _ENDS, _FEW = ".!\u3002", 20  # bytes
-_MOST_LINES = 30  # that a page names before words are deleted
+_MOST_LINES = 30  # lines to list before words are deleted
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
-ELSEWHERE = "other."  # before a commit that is one of the other layer
+ELSEWHERE = "other."  # prefix of a commit in the other layer's store
 
 
 class ActResult(Value):
-    """The page to go on with, what was done, the commits made; or `ask`: a page that asks whether to do it."""
+    """The next page and the commits made; or `ask`: a page that asks for confirmation."""
 
     href: str
     commit: str = ""
@@ -54,7 +54,7 @@ class ActResult(Value):
 
 
 class MovedError(GitmemError):
-    """The file behind a form has changed meanwhile: `page` shows how, beside the user's text."""
+    """The file behind a form has changed meanwhile: `page` shows the changes beside the user's text."""
 
     def __init__(self, store: Store, href: str, path: str, form: Mapping[str, str]) -> None:
         super().__init__("It has been changed meanwhile, and nothing was overwritten.", "Look at it again.")
@@ -103,7 +103,7 @@ def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]
 
 
 def _forbid(store: Store, fact: Fact, form: Mapping[str, str]) -> str:
-    """Set what a fact forbids, a literal a line; the user who says so confirms the rule, too."""
+    """Set what a fact forbids, one literal per line; this also confirms the rule."""
     enforce = _chosen(form, "enforce", [*Decision], "Nothing was chosen for such a call.")
     literals = tuple(filter(None, map(str.strip, form.get("literals", "").splitlines())))
     commits = forbid(store, fact, literals, "" if enforce == Decision.TELL else enforce)
@@ -112,7 +112,7 @@ def _forbid(store: Store, fact: Fact, form: Mapping[str, str]) -> str:
 
 
 def _confirm_rules(store: Store, facts: Sequence[Fact]) -> None:
-    """Have those of the facts that forbid something act on this machine, as they are now."""
+    """Enforce on this machine, in their present version, those of the facts that forbid something."""
     for fact in facts:
         rule = find_fact(store, fact.id)
         if rule.forbids:
@@ -125,12 +125,12 @@ def _add(view: View, form: Mapping[str, str]) -> ActResult:
         raise RefusedError("There is nothing to save: the text is empty.")
     kind = _chosen(form, "kind", LASTING, "No kind was chosen for the fact.")
     saved = save_text(store, text, MemoryType(kind), host="web")
-    known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
+    known = any(fact.id == saved.id for fact in known_facts(store))  # unless another process has just saved it
     return ActResult(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
 
 
 def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult:
-    """Do the same to all ticked facts, in one commit; ask before words are deleted for good."""
+    """Apply an act to all ticked facts in one commit; ask before words are deleted for good."""
     store, verb = view.store, form.get("verb", "")
     pairs = [box.partition(" ")[::2] for box in ticked]
     if not pairs:
@@ -174,7 +174,7 @@ def _undo(view: View, done: Sequence[str]) -> str:
 
 
 def _other_layer(view: View) -> Store:
-    """Return the project's store for its private one, and the other way round."""
+    """Return the project's store if this one is private, and vice versa."""
     store = view.store
     if not store.is_private:
         return finish_purge(store_for_session(store, "", private=True))
@@ -186,12 +186,12 @@ def _other_layer(view: View) -> Store:
 
 
 def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult:
-    """Ask with a preview whether to delete the words of facts for good; after a yes do it."""
+    """Show a preview and ask whether to delete the words of facts for good; if confirmed, do it."""
     store = view.store
     told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
     words = sorted({line.strip() for text in told for line in text.splitlines()} - {""}, key=len, reverse=True)
-    # A fact begins with a capital and ends with a period, the words that it was learned from perhaps with neither; but
-    # few words without them are part of others, as "use uv" of "because uvicorn".
+    # A fact has a capital and a period that its source may lack. But a short text without them may be part of other
+    # words, as "use uv" of "because uvicorn".
     loose = (f"(?i:{re.escape(line.rstrip(_ENDS))})" for line in words if len(line.encode()) > _FEW)
     plan = plan_purge(store, re.compile("|".join([*map(re.escape, words), *loose])))
     if not form.get("sure"):
@@ -204,7 +204,7 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
 
 
 def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[str, Any]]:
-    """Return the lines outside the facts' own files that lose words; every other part is what is lost."""
+    """Return the lines outside the facts' own files that lose words, split so that every other part is lost."""
     texts = sorted((text.decode("utf-8", "replace") for text in plan.texts), key=len, reverse=True)
     lost = re.compile(f"({'|'.join(map(re.escape, texts))})")
     lines = (
@@ -257,7 +257,7 @@ _REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change, "rule": 
 
 
 def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise: str) -> str:
-    """Return the value of a field that must be one of these."""
+    """Return a form field, which must be one of `values`."""
     if form.get(name) not in values:
         raise RefusedError(otherwise)
     return form[name]
@@ -281,7 +281,7 @@ def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> F
 
 @contextlib.contextmanager
 def _unmoved(store: Store, fact: Fact, form: Mapping[str, str]) -> Iterator[None]:
-    """Show what became of a fact if an operation finds that it has changed."""
+    """If an operation finds that a fact has changed, show the changes."""
     try:
         yield
     except MovedOnError:
@@ -289,12 +289,12 @@ def _unmoved(store: Store, fact: Fact, form: Mapping[str, str]) -> Iterator[None
 
 
 def _left(view: View, back: str) -> str:
-    """Return the page to go back to, the list of facts if that was of a fact which is not there any more."""
+    """Return the page to go back to; the list of facts if the page's fact no longer exists."""
     first, _, identifier = back.strip("/").partition("?")[0].partition("/")
     is_gone = first == "fact" and all(fact.id != identifier for fact in known_facts(view.store))
     return "/facts" if is_gone else _local(back)
 
 
 def _local(back: str) -> str:
-    """Return the page to go back to, always an address of this server."""
+    """Return the page to go back to if it is on this server, else a default."""
     return back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"

@@ -1,4 +1,4 @@
-"""The guarded application: the pages of all projects, their JSON twins, the acts, a stream of what is new, style."""
+"""The guarded application: the pages of all projects, also as JSON, the acts, a stream of changes, and styles."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from gitmem.web.view import PageCache, ShownProject, View, commit_value
 
 _MAX_FORM = 256_000  # bytes
 _MAX_FIELDS = 300
-_PATIENCE = 5.0  # seconds that reading the history waits for the first page
-_EVENTS = "events"  # the address of the stream that says when something is saved
-_EACH = 1.0  # seconds between two looks at the store
-_STILL = 15  # looks after which the stream sends a sign of life
+_PATIENCE = 5.0  # seconds to wait for the first page before history is read
+_EVENTS = "events"  # the address of the stream of changes
+_EACH = 1.0  # seconds between two checks of the store
+_STILL = 15  # checks after which the stream sends a keep-alive
 _ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
 DONE = "done"  # the parameter with the commit that an act made
 _TOKEN = "token"  # noqa: S105  # the name of the parameter
@@ -86,7 +86,7 @@ class Pages:
         self._shown = threading.Event()  # the first page
 
     def warm(self) -> None:
-        """Read the facts, for which the first page waits, and after that page the history."""
+        """Read the facts, which the first page needs, and after that page the history."""
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             with self._reading:
                 view = View(self._open(), {}, self._kept[""])
@@ -94,12 +94,12 @@ class Pages:
             self._shown.wait(_PATIENCE)
             view.records()
         gc.collect()
-        gc.freeze()  # what was read stays: no later collection has to walk through it
+        gc.freeze()  # later garbage collections skip what was read
 
     def get(self, request: Request) -> Response:
         """Answer with a page, its JSON twin, or a static file."""
         path = str(request.path_params["path"])
-        with self._reading:  # else the first page would read them, too
+        with self._reading:  # so that the first page does not read them again
             pass
         view = None
         try:
@@ -159,7 +159,7 @@ class Pages:
             form = {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}
             view, path = self._view(path, {}, cookies)
             done = act(view, path, form, fields.get("fact", ()))
-            view.kept.pop("waiting", None)  # an answer may leave the tip where it was
+            view.kept.pop("waiting", None)  # an answer may not move the tip
         except MovedError as error:
             return self._html("moved", error.page, view, 409)
         except ValueError:
@@ -176,7 +176,7 @@ class Pages:
         )
 
     def _note(self, view: View) -> dict[str, Any] | None:
-        """Return the last commit that the act before this page made here, with all its commits to undo."""
+        """Return the last commit of the act before this page, with all the act's commits to undo."""
         made = view.word(DONE).split()
         here = [step for step in made if not step.startswith(ELSEWHERE)]
         if not here:
@@ -207,7 +207,7 @@ class Pages:
                 "zone": view.zone,
                 "live": {"at": f"{base}/{_EVENTS}", "tip": view.tip or "none"},
             }
-            with contextlib.suppress(GitmemError, OSError):  # the page itself says what is wrong
+            with contextlib.suppress(GitmemError, OSError):  # the page itself reports that
                 values["waiting"] = waiting(view)
             try:
                 view.store.check_writes()
@@ -227,7 +227,7 @@ class Pages:
 
 
 async def _changes(store: Store) -> AsyncIterator[str]:
-    """Yield an event whenever a commit is made or an agent's turn goes on: the tip, and the events of the turn."""
+    """Yield an event at each commit or progress of an agent's turn: the tip, and the number of the turn's events."""
 
     def state() -> str:
         tip, working = Store(store.root, store.context).tip, HookSpool(store.private).unfinished()
@@ -249,16 +249,16 @@ async def _changes(store: Store) -> AsyncIterator[str]:
 class Guard:
     """Refuses requests without the token or from elsewhere, and adds security headers to every answer.
 
-    A token in the printed address is good for one request, which sets a cookie. Other users of this machine have
-    neither; pages of other sites get no cookie sent (`SameSite=Strict`) and are refused when they post
-    (`Sec-Fetch-Site`); requests through a name that was bound to this address (DNS rebinding) have another `Host`.
+    The token in the printed address is valid for one request, which sets a cookie. Other users of this machine have
+    neither. For pages of other sites the browser sends no cookie (`SameSite=Strict`), and their posts are refused
+    (`Sec-Fetch-Site`). Requests through a name bound to this address (DNS rebinding) have another `Host`.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app = app
         self._hosts = {name.encode() for name in hosts(port)}
         self._token: bytes | None = token.encode()  # None once it was used
-        self._name = f"gitmem-{port}"  # cookies do not know ports
+        self._name = f"gitmem-{port}"  # cookies are shared by all ports
         self._cookie = make_token()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -276,7 +276,7 @@ class Guard:
             await (answer or self._app)(scope, receive, send_with_headers)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the refusal of a request, or the redirect of one that brings the token; None to pass it on."""
+        """Return the refusal of a request, or the redirect if it has the token; None to pass it on."""
         if header(scope, b"host") not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         site = header(scope, b"sec-fetch-site")

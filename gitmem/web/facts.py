@@ -1,4 +1,4 @@
-"""The pages of what lasts: facts and their lives, decisions that wait, concepts, project knowledge."""
+"""The pages of facts with their history, of waiting decisions, concepts, and project knowledge."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 
 KINDS = [kind.value for kind in FactKind]
-_MAX_CODE = 12_000  # characters of a difference of code
+_MAX_CODE = 12_000  # characters of a code diff
 _ENDED = (FactStatus.SUPERSEDED, FactStatus.RETIRED, FactStatus.RESOLVED, FactStatus.PURGED)
-_STEPS = 40  # of a life, the newest
-_SOURCES = 3  # exchanges that are shown
-_CHOICES = 200  # facts that one can be superseded by
+_STEPS = 40  # newest steps of a fact's life
+_SOURCES = 3  # source exchanges that are shown
+_CHOICES = 200  # facts offered as successor
 
 
 def show_facts(view: View) -> dict[str, Any]:
-    """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
+    """Return a page of the facts that match the query, the newest first, beginning after the fact `after`."""
     every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
     facts = [
@@ -73,7 +73,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     code = store.code() if status.stale else None
     try:
         found = records(store, path=known.path, limit=_STEPS) if store.tip else []
-    except NotFoundError:  # made in an editor, and not committed yet
+    except NotFoundError:  # written in an editor, not committed yet
         found = []
     steps = [
         {"act": step["act"], "changes": step["changes"], **commit_value(view.store, step["record"])}
@@ -105,7 +105,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 
 
 def _rule(store: Store, fact: Fact) -> dict[str, Any]:
-    """Return what a fact forbids, how often that was met, and whether its author's rule waits for a yes here."""
+    """Return what a fact forbids, how often that matched, and whether another author's rule waits for confirmation."""
     times = firings_by_rule(store.private).get(fact.id, Counted())
     return {
         "forbids": list(fact.forbids),
@@ -117,7 +117,7 @@ def _rule(store: Store, fact: Fact) -> dict[str, Any]:
 
 
 def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
-    """Return a fact for a list in which it can be ticked."""
+    """Return a fact for a list with check boxes."""
     return {**fact_value(view, fact, status), "blob": view.blob(fact.path)}
 
 
@@ -134,7 +134,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
 
 
 def blob_of(store: Store, data: bytes) -> str:
-    """Return git's id of a content; a form has it, so that its act is refused once the content has changed."""
+    """Return the blob id of a content; forms include it, so that their act is refused if the content has changed."""
     return blob_id(data, store.tip or "")
 
 
@@ -158,7 +158,7 @@ def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
     return [{"id": entry.id, "text": entry.text, "session": session, "path": path} for entry in entries[:_SOURCES]]
 
 
-_MOST = 20  # of each kind on the page; the others follow when these are answered
+_MOST = 20  # of each kind on the page; others follow once these are answered
 _MAX_DOCUMENT = 20_000  # characters of a document side by side
 
 
@@ -244,18 +244,18 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _NEIGHBOURS = 8
-_LEAST = 0.05  # affinity of a neighbour
+_LEAST = 0.05  # least affinity of a neighbour
 
 
 def show_concepts(view: View) -> dict[str, Any]:
-    """Return a page of the concepts, the one worked on last first, starting behind the concept `after`."""
+    """Return a page of the concepts, the last worked on first, beginning after the concept `after`."""
     every = sorted(known_concepts(view.store), key=lambda concept: (concept.updated, concept.id), reverse=True)
     page, around = view.page_of(every)
     return {**around, "concepts": [_value(concept) for concept in page]}
 
 
 def show_concept(view: View, identifier: str) -> dict[str, Any]:
-    """Return a concept with its exchanges, and the concepts it has most in common with."""
+    """Return a concept with its exchanges and the most similar concepts."""
     concept = find_concept(view.store, identifier)
     others = [(affinity(concept, item), item) for item in known_concepts(view.store) if item.id != concept.id]
     others = [(score, item) for score, item in others if score >= _LEAST]

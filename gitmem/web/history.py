@@ -32,14 +32,14 @@ from gitmem.web.view import LENGTH, View, commit_value, moment
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page
-_MOST = 30  # commits, and texts that it was shown: the newest
-_MOST_CODE = 12  # lines of code that are shown of one origin
+_MOST = 30  # newest commits of a session, and newest texts that it was shown
+_MOST_CODE = 12  # lines of code shown per origin
 WHOLE = "whole"  # the parameter for all exchanges on one page, as in an export
 _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
 
 
 def show_sessions(view: View) -> dict[str, Any]:
-    """Return a page of the sessions, the newest first, starting behind the session `after`."""
+    """Return a page of the sessions, the newest first, beginning after the session `after`."""
     host, words = view.word("host"), view.word("q").casefold()
     all_of_them = known_sessions(view)
     every = [summary for summary in all_of_them if host in ("", summary.host) and words in summary.about.casefold()]
@@ -119,7 +119,7 @@ def show_why(view: View) -> dict[str, Any]:
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
-    """Return lines of one origin; `session` is the id of the session's page."""
+    """Return a group of lines with one origin; `session` is the id of the session's page."""
     why, exchange = reason.why, reason.why.exchange
     numbers = [why.line.now for why in reason.whys]
     return {
@@ -146,14 +146,14 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def _code_left(view: View, exchange: str) -> list[dict[str, Any]]:
-    """Return what is left of the code of an exchange, a value a file."""
+    """Return what is left of an exchange's code, one value per file."""
     code = view.store.code()
     found = code_left(view.store, code, [exchange]) if code and exchange else []
     return [fields(line, "path file written left commits") for line in found]
 
 
 def show_transcript(view: View, identifier: str) -> dict[str, Any]:
-    """Return what was said in a session, word by word, with the calls of tools, if its transcript is kept."""
+    """Return a session's full messages and tool calls, if its transcript is kept."""
     session = _session(view, identifier)
     lines = transcripts.read(view.store, session.id)
     if lines is None:
@@ -177,7 +177,7 @@ def _session(view: View, identifier: str) -> SessionSummary:
 
 
 def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
-    """Return what the agent answered in each exchange, as the logs of its days have it, where they are kept."""
+    """Return the agent's answer in each exchange, from the logs of those days, if kept."""
     wanted = {entry.id: entry.time[:10] for entry in entries}
     answers = {}
     for day in {*wanted.values()}:
@@ -189,7 +189,7 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
-    """Return the texts that a session was shown, unasked or after a question, with their tokens."""
+    """Return the texts that a session was shown, unasked or on request, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     texts = [text for text in read_notes(view.store.private).given if text.session == session]
     titles = _titles(view.store, {name for text in texts[-_MOST:] for name in text.ids} - facts.keys())
@@ -206,7 +206,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
 
 
 def _titles(store: Store, ids: set[str]) -> dict[str, str]:
-    """Return the titles of the memories with these ids that are errors or tasks."""
+    """Return the titles of those memories with these ids that are errors or tasks."""
     if not ids:
         return {}
     errors = {id_in(header.path): header.path for header in pattern_headers(store)}
@@ -240,14 +240,14 @@ _MAX_DIFF = 24_000  # characters
 
 
 def show_timeline(view: View) -> dict[str, Any]:
-    """Return a page of the commits, the newest first, starting behind the commit `after`."""
+    """Return a page of the commits, the newest first, beginning after the commit `after`."""
     filters = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
     day = None
     with contextlib.suppress(ValueError):
         day = date.fromisoformat(filters["day"]) if filters["day"] else None
     made, today = view.days(), view.at_home(view.store.context.clock()).date()
     strip = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    # By the time of the memory: an import commits years at once.
+    # By the memory's time, since an import commits years at once.
     fitting = [record for record in view.records() if record.parents and _fits(view, record, filters, day)]
     fitting.sort(key=lambda record: record.date, reverse=True)
     first = next((place + 1 for place, record in enumerate(fitting) if record.commit == view.word("after")), 0)

@@ -1,4 +1,4 @@
-"""The first page with what needs a user, the search page, sync with other machines, and figures."""
+"""The first page with open tasks for the user, and the pages of search, sync and figures."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ from gitmem.web.view import View, columns, commit_value, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value, Op.EXCHANGES.value}
 _EXPERIENCE = {MemoryType.LEARNING.value, MemoryType.ERROR_FIX.value}
-_NEW, _NEW_SESSIONS = 6, 3  # that the first page names
-_FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on that of syncs
+_NEW, _NEW_SESSIONS = 6, 3  # new memories and sessions on the first page
+_FAILURES, _ALL_FAILURES = 3, 30  # failures on the first page, and on the page of syncs
 
 
 def show_home(view: View) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def show_home(view: View) -> dict[str, Any]:
     store, tip = view.store, view.tip or ""
     before, _ = view.kept.get("documents", (tip, ()))
     with ProjectQuestions(view.project(), store.context.environ) as questions:
-        with ThreadPoolExecutor(2) as ahead:  # git looks what is new while all facts are read, which the start uses
+        with ThreadPoolExecutor(2) as ahead:  # git compares the work tree while facts are read
             if before != tip:
                 store.identity()  # the authors need it
                 ahead.submit(store.repository.changes, str(before), tip)
@@ -81,9 +81,9 @@ def show_home(view: View) -> dict[str, Any]:
 
 
 def _learned(view: View) -> dict[str, Any]:
-    """Return the newest facts, saves and sessions since yesterday, by the reader's clock, and how many facts there are.
+    """Return the newest facts, saves and sessions since yesterday (reader's time zone), and the number of facts.
 
-    A save that became a fact, as a decision does, is among the facts alone.
+    A save that became a fact, as a decision does, is listed only as a fact.
     """
     now = view.at_home(view.store.context.clock())
     since = (now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)).astimezone(UTC)
@@ -103,7 +103,7 @@ def _learned(view: View) -> dict[str, Any]:
 
 
 def _part(view: View, shown: Shown) -> dict[str, Any]:
-    """Return a part, and each fact that a line of it tells, in the words of the line."""
+    """Return a part of the start, and each fact in its lines, in the line's words."""
     text = shown.text.partition("\n")[2].strip()  # below the title
     lines, facts = text.split("\n"), view.marks.facts
     beliefs: list[dict[str, Any]] = []
@@ -116,7 +116,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
 
 
 def waiting(view: View) -> int:
-    """Return how many things need a user, as they were when the store was last changed."""
+    """Return the number of tasks for the user, as of the last change of the store."""
     return view.kept.get_or_make("waiting", view.tip, lambda: sum(int(need["count"]) for need in _needs(view)))
 
 
@@ -164,7 +164,7 @@ def _recording(view: View) -> dict[str, Any]:
 
 
 def _failed(view: View, most: int) -> list[dict[str, Any]]:
-    """Return the newest failures of commands; a note on words that were not recorded is none."""
+    """Return the newest failures of commands, without notes on words that were not recorded."""
     failures = (failure for failure in FailureLog(view.store.private).failures() if failure.command != WORDS)
     return [fields(failure, "at command message") for failure in [*failures][: -most - 1 : -1]]
 
@@ -176,7 +176,7 @@ _OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.va
 
 
 def show_search(view: View) -> dict[str, Any]:
-    """Return the hits of a search, as `gitmem search` finds them, and the facts left out since they ended."""
+    """Return the hits of `gitmem search`, and the facts left out because they ended."""
     store, query = view.store, view.word("q")
     back = int(view.word("back")) if view.word("back").isdecimal() else 0
     deep, history = bool(view.word("deep")), bool(view.word("history"))
@@ -211,14 +211,14 @@ def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
     """Return the best hits of all other projects together, ranked as `gitmem search --stores` ranks them."""
     others = {project.root: project for project in view.projects if project != view.here}
     hits: list[StoreHit] = []
-    with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
+    with contextlib.suppress(GitmemError, OSError):  # for example a filter that applies to one store only
         hits = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
     named = ((others[hit.store], hit.hit) for hit in hits)
     return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
 
 
 def _oldest(view: View) -> int:
-    """Return how many days ago the oldest memory was made."""
+    """Return the age of the oldest memory in days."""
     now = view.store.context.clock()
     # The first commit of every store is dated 1970.
     first = min((record.date for record in view.records() if record.parents), default=now)
@@ -242,7 +242,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _page_of(hit: Hit) -> str:
-    """Return the address of the page on which a hit stands, "" if none shows it."""
+    """Return the address of the page that shows a hit, "" if none does."""
     if is_fact_id(hit.entry):
         return f"/fact/{hit.entry}"
     if hit.commit:
@@ -300,7 +300,7 @@ def show_stats(view: View) -> dict[str, Any]:
 
 
 def _machines(view: View) -> list[dict[str, Any]]:
-    """Return the machines that committed here, each with the time of its last commit."""
+    """Return the machines with commits in this store, each with the time of its last one."""
     last: dict[str, dict[str, Any]] = {}
     for record in view.records():
         if record.machine or record.parents:  # unlike the first commit of every store

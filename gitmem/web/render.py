@@ -61,12 +61,12 @@ GROUPS = (
     ("This machine", ("sync", "stats")),
 )
 MENU = tuple(name for _, names in GROUPS for name in names if name != "home")
-FILTERED = ("facts", "sessions", "timeline", "search")  # the menu leads back to these as they were last filtered
+FILTERED = ("facts", "sessions", "timeline", "search")  # the menu opens these with their last filters
 _PAGE_OF = {"facts": "fact", "sessions": "session", "concepts": "concept"}
-_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is
+_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is safe as a file name
 _LEFT_OUT = ("search", "why")  # they need a server
 _NOT_WRITTEN = (*_LEFT_OUT, "commit", "transcript")  # a transcript is for the user, not for readers of an export
-# Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
+# Invisible characters outside of the categories Cc, Cf, Co, Cs, Zl and Zp.
 _EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"
 _SUSPECT = re.compile(rf"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u3131-\u3163\uac00-\ud7a3\u4e00-\u9fff]|[{_EMPTY}]")
 _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
@@ -82,7 +82,7 @@ MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
 def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
-    """Return the template of a page and the values it shows, as its JSON twin has; raises NotFoundError."""
+    """Return the template and the values of a page, which are also its JSON; raises NotFoundError."""
     name, slash, item = path.strip("/").partition("/")
     if not slash and name in _LISTS:
         template, show = _LISTS[name]
@@ -93,7 +93,7 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
 
 
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
-    """Return a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
+    """Render a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
     values = {"u": str, "forms": False, "note": None, "menu": GROUPS, "here": template, "kinds": KINDS, "zone": ""}
     values |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/", "shut": ""}
     values |= {"this_machine": "", **around}
@@ -113,7 +113,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Invisible characters of a text are written as code points.
+        # Show invisible characters of a text as code points.
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     made.filters |= {
@@ -136,13 +136,13 @@ def _environment() -> Environment:
 
 @pass_context
 def _told(around: Context, text: str) -> Markup:
-    """Return lines that an agent is shown as HTML, with the moments of entries by the reader's clock."""
+    """Render lines shown to an agent as HTML, with the times of entries in the reader's time zone."""
     return Markup(_ENTRY.sub(lambda match: f"[{_time(around, match[1])}]", markdown(text)))  # noqa: S704  # it was cleaned just now
 
 
 @pass_context
 def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Markup | str:
-    """Return a moment by the reader's clock; a day without a time, as it is."""
+    """Return a moment in the reader's time zone; a day without a time unchanged."""
     if not text or len(text) <= len("2026-11-21"):
         return text or ""
     try:
@@ -155,7 +155,7 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
 
 
 def visible(text: str) -> str:
-    """Return a text with invisible and direction-changing characters as code points, but joiners of symbols."""
+    """Show invisible and direction-changing characters as code points, except joiners of symbols."""
     if text.isascii() and text.isprintable():
         return text
 
@@ -172,17 +172,17 @@ def visible(text: str) -> str:
 
 
 def inline(text: str) -> Markup:
-    """Return a line as HTML, with the text between backticks as code."""
+    """Render a line as HTML, with the text between backticks as code."""
     return _with_code(Markup.escape(visible(text)))
 
 
 def _with_code(line: Markup) -> Markup:
-    """Return a line of HTML with the text between backticks as code, and days that no line break cuts."""
+    """Mark text between backticks as code, and dates as unbreakable, in a line of HTML."""
     return Markup(_DAY.sub(r"<time>\g<0></time>", _CODE.sub(r"<code>\1</code>", str(line))))  # noqa: S704  # as it was
 
 
 def marked_words(text: str, query: str) -> Markup:
-    """Return a line as HTML, with the words of a query marked in all their forms."""
+    """Render a line as HTML, with the words of a query marked in all their forms."""
     words = {word for word in _WORD.findall(query.casefold()) if word not in stop_words()}
     if not words:
         return inline(text)
@@ -193,7 +193,7 @@ def marked_words(text: str, query: str) -> Markup:
 
 
 def markdown(text: str) -> Markup:
-    """Return markdown as HTML; links, pictures and HTML in it are shown as source."""
+    """Render markdown as HTML; links, pictures and HTML in it are shown as source."""
     if len(text) > MAX_MARKDOWN:
         return Markup("<pre>{}</pre>").format(visible(text))
     made = _parser().render(text)
@@ -207,7 +207,7 @@ def _parser() -> MarkdownIt:
 
 
 def export(store: Store, folder: str) -> int:
-    """Write the pages of this store alone into a new or empty folder, for others; return how many."""
+    """Write only this store's pages, for other readers, into a new or empty folder; return their number."""
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
     cache, written = PageCache(), 0
@@ -227,7 +227,7 @@ def export(store: Store, folder: str) -> int:
 
 
 def _addresses(store: Store, cache: PageCache) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the path and query of each page; a long list goes on in further pages."""
+    """Yield path and query of each page; a long list has several pages."""
     yield "", {}
     for name in MENU:
         if name in _LEFT_OUT:
@@ -245,13 +245,13 @@ def _addresses(store: Store, cache: PageCache) -> Iterator[tuple[str, dict[str, 
 
 
 def _file(path: str, after: str = "") -> str:
-    if after and not _SAFE.fullmatch(after):  # a session's id comes from a commit, and may be any text
+    if after and not _SAFE.fullmatch(after):  # a session id from a commit may be any text
         after = sha256(after.encode("utf-8", "replace")).hexdigest()
     return f"{path or 'index'}{f'/{after}' if after else ''}.html"
 
 
 def _link(address: str, up: str) -> str:
-    """Return the relative path from one file to another page's, "" for a page that is not written."""
+    """Return the relative link to a page's file, "" for a page that is not written."""
     path, _, query = address.strip("/").partition("?")
     if path in FILES:
         return up + path

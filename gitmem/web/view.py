@@ -1,4 +1,4 @@
-"""The view: what each page is made from; and the values of charts, which templates draw as SVG."""
+"""The view, from which pages are made, and the values of charts, which templates draw as SVG."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _LEAST_BARS, _MOST_BARS = 12, 52
 
 
 def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int]], each: str = "") -> dict[str, Any]:
-    """Return a chart with a column for each start, in which the values of the series are stacked.
+    """Return a chart with a column for each start, in which the series are stacked.
 
-    `each` says what a column is. The table beside it has the same values. `bars` counts the columns that are not empty:
-    with one, no chart is drawn.
+    `each` describes a column. The table beside the chart has the same values. `bars` counts the columns that are not
+    empty: with only one, no chart is drawn.
     """
     values = list(zip(*series.values(), strict=True))
     drawn = [{"start": start, "values": column} for start, column in zip(starts, values, strict=True)]
@@ -50,7 +50,7 @@ def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int
 
 
 def over_time(title: str, name: str, days: Mapping[date, int], first: date, last: date) -> dict[str, Any]:
-    """Return a chart of the sums of some days in each week from the first to the last, or in several weeks."""
+    """Return a chart of the sums of `days` per week, or per several weeks, from the first to the last day."""
     monday = min(first, last - timedelta(weeks=_LEAST_BARS - 1))
     monday -= timedelta(days=monday.weekday())
     step = 7 * ((last - monday).days // 7 // _MOST_BARS + 1)
@@ -80,31 +80,31 @@ class PageCache(dict[str, tuple[object, Any]]):
 
 
 class ShownProject(Value):
-    """A project that the viewer shows: the key in its addresses ("": it was started there), and its store."""
+    """A project in the viewer: the key in its addresses ("": the viewer was started in it), and its store."""
 
     key: str
     root: str
 
     @classmethod
     def of(cls, root: str) -> ShownProject:
-        """Return the project of another store than the one that the viewer was started in."""
+        """Return the project of a store other than the one where the viewer was started."""
         digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
         name = slug(_named(root)).encode("ascii", "ignore").decode().strip("-")
         return cls(f"{name or 'project'}-{digest}", root)
 
     @property
     def base(self) -> str:
-        """Return what the addresses of its pages begin with."""
+        """Return the prefix of its pages' addresses."""
         return f"/p/{self.key}" if self.key else ""
 
     @property
     def name(self) -> str:
-        """Return its name for a user."""
+        """Return its displayed name."""
         return _named(self.root)
 
     @property
     def moves(self) -> str:
-        """Return the act that moves its facts to the other layer: promote from the private one, demote to it."""
+        """Return the act that moves facts to the other layer: promote from the private one, or demote to it."""
         own = os.path.join(os.path.expanduser("~"), STORE_FOLDER)
         return "" if self.root == own else "promote" if self.root.endswith(PRIVATE_SUFFIX) else "demote"
 
@@ -120,8 +120,8 @@ def _named(root: str) -> str:
 class View:
     """A request: the store in its present state, the query of the address, and the cache between requests.
 
-    `zone` is the name of the time zone of the reader's browser, "" until that is known. A page `for_others` shows this
-    store alone: neither what is private nor the user's own rules.
+    `zone` is the time zone of the reader's browser, "" if not known yet. A page `for_others` shows only this store,
+    without private memories and the user's own rules.
     """
 
     store: Store
@@ -137,26 +137,26 @@ class View:
         return self.asked.get(name, "").strip()
 
     def page_of(self, every: Sequence[Item]) -> tuple[Sequence[Item], dict[str, Any]]:
-        """Return the items of a page, which starts after the one named by `after`, and {total, next} of the list."""
+        """Return the items of a page, which begins after the item `after`, and {total, next} of the list."""
         first = next((place + 1 for place, item in enumerate(every) if item.id == self.word("after")), 0)
         page = every[first : first + LENGTH]
         return page, {"total": len(every), "next": page[-1].id if first + LENGTH < len(every) else None}
 
     def at_home(self, moment: datetime) -> datetime:
-        """Return a moment by the reader's clock."""
+        """Return a moment in the reader's time zone."""
         return in_zone(moment, self.zone)
 
     @cached_property
     def tip(self) -> str | None:
-        """The store's tip at the first look."""
+        """The store's tip, read once."""
         return self.store.tip
 
     def blob(self, path: str) -> str:
-        """Return git's id of a file's content; a form has it, so that its act is refused once that has changed."""
+        """Return the blob id of a file; forms include it, so that their act is refused if the file has changed."""
         return blob_id(self.store.read(path) or b"", self.tip or "")
 
     def records(self) -> list[CommitRecord]:
-        """Return all commits, the newest first; only new ones are read if history grew without a merge."""
+        """Return all commits, the newest first; if history grew without a merge, read only new ones."""
         tip = self.tip
         if tip is None:
             return []
@@ -173,13 +173,13 @@ class View:
         return known
 
     def days(self) -> Counter[date]:
-        """Return how many commits each day has."""
+        """Return the number of commits of each day."""
         every, of = self.records(), (self.tip, self.zone)
         return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(record.date).date() for record in every))
 
     @cached_property
     def people(self) -> People:
-        """Whose memories are."""
+        """The authors of memories."""
         return People(self.store)
 
     @cached_property
@@ -222,7 +222,7 @@ class View:
 
 
 def in_zone(moment: datetime, zone: str) -> datetime:
-    """Return a moment in a time zone by its name, in this machine's if the name is "" or unknown here."""
+    """Return a moment in the named time zone, or in this machine's if the name is "" or unknown."""
     named: tzinfo | None = None
     with contextlib.suppress(ValueError, OSError, KeyError):  # Windows knows none without the package tzdata
         named = ZoneInfo(zone) if zone else None
