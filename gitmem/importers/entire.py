@@ -1,4 +1,4 @@
-"""The sessions that Entire recorded on a branch of the project: snapshots, of which each session's longest is read.
+"""Read sessions that Entire recorded on a branch of the project: the longest snapshot of each.
 
 A checkpoint is a folder `XX/REST/N` of the branch `entire/checkpoints/v1` with `full.jsonl`, the transcript of a
 session up to then, and `metadata.json`, which names the session. Nothing of the branch is trusted.
@@ -32,7 +32,7 @@ class Snapshot(Value):
 
 
 def snapshots(code: ProjectCode) -> list[Snapshot]:
-    """Return the longest snapshot of each session that Entire recorded, by session; none if there is no branch."""
+    """Return the longest snapshot of each session that Entire recorded, by session; none without the branch."""
     for branch in _BRANCHES:
         try:
             listed = code.git.run("ls-tree", "-r", "-l", "-z", "--full-tree", branch, timeout=_SECONDS)
@@ -73,7 +73,7 @@ def _session(code: ProjectCode, metadata: tuple[str, int] | None) -> str:
 
 
 def write_transcripts(code: ProjectCode, snapshots: list[Snapshot], folder: str) -> list[str]:
-    """Write snapshots as transcripts into a folder of gitmem's own; return their paths.
+    """Write snapshots as transcripts into a folder of gitmem; return their paths.
 
     Raises GitmemError if git cannot read one.
     """

@@ -1,10 +1,10 @@
-"""What the files of older tools are, a row of a table for each: gitmem's seeds, jikime, memory-keeper, basic-memory.
+"""Plan the migration of older tools' files by a table of paths: gitmem's seeds, jikime, memory-keeper, basic-memory.
 
 The seeds (`.claude/memory/`, `.crabshell/memory/`) have a rolling memory, rotated archives with a summary in JSON,
-`facts.json`, a user's notes on the project, and normalised transcripts. Jikime (`.jikime/memory/`) writes text as it
-comes: an item of a log goes on until the next one begins, and blank lines and headings in it are its own, but for those
-the tool itself makes. memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summary and the raw
-text, weeks, months. Notes of basic-memory are markdown with YAML (`title`, `type`, `tags`, `permalink`), which stays.
+`facts.json`, a user's notes on the project, and normalised transcripts. Jikime (`.jikime/memory/`) escapes no text:
+a log item extends to the next one, with all blank lines and headings in it except those that the tool itself makes.
+memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summary and the raw text, weeks, months.
+Notes of basic-memory are markdown with YAML (`title`, `type`, `tags`, `permalink`), which is kept.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UNKNOWN = "it is nothing gitmem knows"
 
 
 class _File(Value):
-    """A file that a row of the table is about: its layout, the match of its path, and the files beside it by path."""
+    """A file that matches a row of the table: its tool, the match of its path, and the files beside it by path."""
 
     kind: SourceKind
     file: SourceFile
@@ -78,15 +78,15 @@ class _File(Value):
         return decode_by_hand(self.file.data)
 
     def key(self, *parts: str | bytes) -> str:
-        """Return the key of a part of the file, by default of all of it."""
+        """Return the key of a part of the file, by default of the whole file."""
         return item_key(self.kind, self.path, *(parts or (self.file.data,)))
 
     def when(self, name: str) -> datetime:
-        """Return the moment in a name, else that of the file."""
+        """Return the moment in a name, else the file's."""
         return moment_in(name, self.zone) or self.file.modified
 
     def as_document(self, path: str, subject: str, *, when: datetime | None = None, data: bytes | None = None) -> Found:
-        """Yield the file as a document of this path, at its own time and with its own bytes unless others are given."""
+        """Yield the file as a document at this path; by default with the file's time and bytes."""
         content = self.file.data if data is None else data
         yield FileItem(self.path, when or self.file.modified, self.key(), content, path, subject)
 
@@ -112,12 +112,12 @@ def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile
 
 
 def _memory(source: _File) -> Found:
-    """Yield a rolling memory, after its parts where it is over the threshold."""
+    """Yield a rolling memory; if it is over the threshold, first its parts."""
     modified, today = source.file.modified, f"{source.file.modified:%Y-%m-%d}"
     archives: list[ArchiveItem] = []
     day = ""
     for number, (last, data) in enumerate(split_memory(source.file.data, source.limits, today)):
-        day = max(day, last)  # names in order of the file, also of one that begins with its newest day
+        day = max(day, last)  # keeps the order of the file, even if it begins with its newest day
         when = modified if day == today else source.when(day)  # the end of today may be in the future
         archives.append(ArchiveItem(source.path, when, source.key("part", str(number), data), data))
     whole = archives[0] if len(archives) == 1 else None
@@ -138,7 +138,7 @@ def _archive(source: _File) -> Found:
 
 
 def _summary_alone(source: _File) -> Found:
-    """Yield the summary of an archive that is gone."""
+    """Yield the summary of an archive that no longer exists."""
     archive, when = f"{source.match[1]}.md", source.when(source.path)
     path = archive_path(f"{when:{STAMP}}")
     try:
@@ -152,7 +152,7 @@ def _summary_alone(source: _File) -> Found:
 
 
 def _summary(file: SourceFile, archive: str) -> Summary:
-    """Return the summary in a JSON file. Raises ValueError if there is none; the message says why."""
+    """Return the summary in a JSON file. Raises ValueError with the reason if there is none."""
     summary = from_json(fields_of(read_json(file.data)), archive, _SUMMARIZER)
     if not (summary.overall_summary or summary.themes or summary.key_decisions or summary.issues):
         raise ValueError("it says nothing of an archive")
@@ -174,7 +174,7 @@ _MOST_KEYWORDS = 20
 
 
 def _facts(source: _File) -> Found:
-    """Yield the facts of a `facts.json` in both its shapes, and the parts that are left.
+    """Yield the facts of a `facts.json` in both its shapes, and the parts left out.
 
     The old shape has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may
     have lists of both. The index of keywords beside them is derived and not read.
@@ -265,7 +265,7 @@ def _session(source: _File) -> Found:
 
 
 def _week(source: _File) -> Found:
-    """Yield a week that an older tool consolidated; it is taken to be of the year it was written in.
+    """Yield a week that an older tool consolidated, assumed to be of the year of the file's time.
 
     Week 53 of a year without one counts as 52.
     """
@@ -300,7 +300,7 @@ _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
 
 
 def _note(source: _File) -> Found:
-    """Yield a user's own notes on a project as they are, with the date in them (basic-memory) or of the file."""
+    """Yield a user's notes on a project unchanged, with their own date (basic-memory) or the file's."""
     created = _CREATED.match(source.text.replace("\r\n", "\n")) if source.kind is SourceKind.BASIC else None
     when = instant(created[1].strip(), source.zone) if created else None
     name = slug(source.path.removesuffix(".md")) or "notes"
@@ -319,7 +319,7 @@ _TIMES = ("at", "ts", "timestamp")
 
 
 def _transcript(source: _File) -> Found:
-    """Yield a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
+    """Yield a normalised transcript (lines with `ts`, `role`, `text`) in the form of the branch l1."""
     last = source.when(source.match[1])
     lines, unread, started = [], 0, None
     for line in filter(str.strip, source.text.split("\n")):
@@ -337,7 +337,7 @@ def _transcript(source: _File) -> Found:
 
 
 def _speech_of(fields: Mapping[str, object]) -> tuple[str, str]:
-    """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
+    """Return speaker and text of a transcript's line; the text of an unknown line is all of it."""
     message = fields_of(fields.get("message"))
     role = first_text(fields, "role", "type") or first_text(message, "role")
     content = fields.get("text") or fields.get("content") or message.get("content")
@@ -354,7 +354,7 @@ _SEEDS = (SourceKind.ROTATION,)
 _KEEPER = (SourceKind.KEEPER,)
 _JIKIME = (SourceKind.JIKIME,)
 _NUMBER = "[0-9]{4}"
-# Of these tools, what a path is: the first row that fits reads it, or says why it is left.
+# By tool and path: the first row that fits reads the file, or has the reason why it is left out.
 _ROWS: tuple[tuple[tuple[SourceKind, ...], str, Callable[[_File], Found] | str], ...] = (
     ((*_SEEDS, *_KEEPER), r"facts\.json", _facts),
     ((*_SEEDS, *_KEEPER), r"memory\.md", _memory),

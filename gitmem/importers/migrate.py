@@ -1,7 +1,7 @@
-"""Migrate memories of older tools into the store: one commit an item, with its own date.
+"""Migrate memories of older tools into the store: one commit per item, with the item's date.
 
-A trailer of the commit names the item, so a second migration adds nothing, also where an item was changed, moved or
-cleared since; an item whose commit was undone by `gitmem undo` is migrated again. The source is only read.
+A trailer of the commit has the item's key, so a second migration adds nothing, even if an item was changed, moved or
+cleared since; an item whose commit `gitmem undo` has undone is migrated again. The source is only read.
 """
 
 from __future__ import annotations
@@ -61,22 +61,22 @@ from gitmem.store.transaction import Transaction
 from gitmem.store.transcripts import put, read
 from gitmem.values import Value
 
-BATCH = 50  # items of one transaction, which holds the store's lock for a few seconds at most
+BATCH = 50  # items of one transaction, so that it keeps the store's lock for at most a few seconds
 _NOTES = "Notes"
 TRANSCRIPT = "the transcript of session"
 
 
 class Brought(Value):
-    """A migrated thing: the source file, and its path in the store."""
+    """A migrated item: the source file, and its path in the store."""
 
     source: str
     to: str
 
 
 class Migrated(Value):
-    """The result for a source: items migrated, the number already there, parts left out, and notices.
+    """The result for a source: items migrated, number of existing items, parts left out, and notices.
 
-    `session` is the session of its commits, by which all of them can be undone.
+    `session` is the session name of its commits, by which they can all be undone.
     """
 
     source: Source
@@ -92,7 +92,7 @@ def migrate(
 ) -> Migrated:
     """Migrate the items of a source that are not in the store yet; with `dry_run`, only list them.
 
-    Raises GitmemError if an item could not be committed; those before it are.
+    Raises GitmemError if an item could not be committed; earlier ones are.
     """
     zone, left = store.context.clock().tzinfo, list[Left]()
     if source.kind is SourceKind.CLAUDE_MEM:
@@ -135,7 +135,7 @@ def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_
         for item in items:
             try:
                 found = [] if item.key in known else bringing.put(item)
-            except GitmemError as error:  # of this one; others may well be brought in
+            except GitmemError as error:  # only this item fails, others may succeed
                 left.append(Left(item.source, error.sentences))
                 continue
             brought += [Brought(item.source, path) for path in found]
@@ -155,7 +155,7 @@ def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry
     try:
         if is_new and not dry_run:
             put(store, item.session, item.when, item.lines, when=item.when)
-        # A migration that was killed may have stored the transcript only.
+        # A killed migration may have stored only the transcript.
         is_new |= not dry_run and _make_exchanges(store, item, done.source.kind.value)
     except GitmemError as error:
         return done._replace(left=(*done.left, Left(item.source, error.message)))
@@ -166,13 +166,13 @@ def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry
 
 def _make_exchanges(store: Store, item: TranscriptItem, host: str) -> bool:
     """Make the session's file of a transcript; return False if nothing was missing."""
-    # Which tools ran is not shown, and without one a short answer would count as small talk.
+    # The lines do not show tools; without one a short answer would count as small talk.
     turns = [turn._replace(tools=1) for turn in l1_turns(item.lines, item.session, host)]
     return save_exchanges(store, item.session, host, turns) is not None
 
 
 class _Bringing(Value):
-    """Adds things to one transaction; `session` names the migration, so that all of it can be taken back at once."""
+    """Adds items to one transaction; `session` names the migration, so that it can be undone as a whole."""
 
     transaction: Transaction
     store: Store
@@ -180,7 +180,7 @@ class _Bringing(Value):
     summarize: bool
 
     def put(self, item: MigrationItem) -> list[str]:
-        """Add the commits of an item; return its files, none if it was there already."""
+        """Add the commits of an item; return its files, none if they existed."""
         if isinstance(item, MemoryItem):
             return self._memory(item)
         if isinstance(item, ArchiveItem):
@@ -189,7 +189,7 @@ class _Bringing(Value):
             return self._log(item)
         if isinstance(item, FileItem):
             path = self._free(item.path, item.data)
-            # A fact's name is made of its text: a file of that name is this fact, perhaps corrected.
+            # A fact's name is derived from its text: a file of that name is this fact, perhaps corrected.
             is_known = is_fact_path(item.path) and path != item.path
             return [] if is_known else self._commit(item, item.subject, {path: item.data})
         raise TypeError(type(item))
@@ -208,7 +208,7 @@ class _Bringing(Value):
         return list(changes)[:1] if is_new else []
 
     def _free(self, path: str, data: bytes | None = None) -> str:
-        """Return an unused path: the given one, or one with a number after its name."""
+        """Return an unused path: `path`, or one with a number after its name."""
         stem, number = path.removesuffix(".md"), 1
         while (content := self.transaction.read(path)) is not None and content != data:
             number += 1
@@ -228,7 +228,7 @@ class _Bringing(Value):
         return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
 
     def _memory(self, item: MemoryItem) -> list[str]:
-        """Add a rolling memory: as `memory.md` if that has only facts and it fits, else also as an archive."""
+        """Add a rolling memory as `memory.md` if the present one has only facts and it fits, else also an archive."""
         memory = Document.parse(memory_of(self.transaction))
         facts = [
             (section_of(memory.body, entry), entry.entry)
@@ -252,7 +252,7 @@ class _Bringing(Value):
         changed = memory.with_body(restore_entries(body, entries, memory.newline)).render()
         paths: list[str] = []
         if item.whole is not None and not (fresh and is_plain(item)):
-            # Where memory.md stays as it is, the archive's commit names the item, so that it is not brought again.
+            # If memory.md does not change, the archive's commit names the item, so that it is not migrated again.
             is_all = changed == memory_of(self.transaction)
             paths = self._archive(item.whole._replace(key=item.key) if is_all else item.whole)
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed})]
@@ -271,14 +271,14 @@ class _Bringing(Value):
 
 
 def _remaining(memory: Document, body: str, limits: Limits) -> str:
-    """Return the body after a rotation, which keeps the end, or of a newest-first one the beginning."""
+    """Return the body after a rotation: its end, or if the newest comes first, its beginning."""
     header = memory.opening + (memory.header or "") + memory.closing
     turn = reverse_days if begins_with_newest(body) else str
     rotation = plan_rotation(turn(body), header=header, stamp="", taken=(), limits=limits)
     return body if rotation is None else turn(rotation.remaining.removeprefix(header))
 
 
-# The plugin's template says more in its headings: "## Core Decisions (for ever)".
+# The plugin's template has longer headings: "## Core Decisions (for ever)".
 _KNOWN = re.compile(
     rf"^## ({CORE_DECISIONS}|{CURRENT_STATE}|{RECENT_CONTEXT}|{KNOWN_ISSUES})[ \t]*[(\uff08][^\r\n]*$",
     re.MULTILINE | re.IGNORECASE,
@@ -288,12 +288,12 @@ _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 
 
 def body_of(item: MemoryItem) -> str:
-    """Return the text of a rolling memory with the headings gitmem knows."""
+    """Return the text of a rolling memory with gitmem's headings."""
     return _KNOWN.sub(r"## \1", Document.parse(item.data).body)
 
 
 def is_plain(item: MemoryItem) -> bool:
-    """Return whether a rolling memory can become `memory.md` as it is: one part, without a header."""
+    """Return whether a rolling memory can become `memory.md` unchanged: it has one part and no header."""
     return item.whole is not None and not Document.parse(item.data).opening
 
 
@@ -315,7 +315,7 @@ def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
 
 
 def without_said(body: str, facts: Collection[str]) -> str:
-    """Return a body without its decisions and issues whose words are those of facts, which have lines of their own."""
+    """Return a body without decisions and issues that are also facts, since facts have their own lines."""
     for kind in (MemoryType.ISSUE, MemoryType.DECISION):
         place = find_section(body, kind.section)
         if place:

@@ -1,4 +1,4 @@
-"""Find and read the memories of other tools. Nothing is written there.
+"""Find and read the memories of other tools; nothing there is changed.
 
 The files are not trusted: no link is followed below the folder a user named, and files that are not regular, too
 large or too many are listed and skipped. claude-mem has a database for all projects, `~/.claude-mem/claude-mem.db`,
@@ -45,19 +45,19 @@ DATABASE = "claude-mem.db"
 _LABELS = {"decision": MemoryType.DECISION, "bugfix": MemoryType.ERROR_FIX, "discovery": MemoryType.LEARNING}
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _TABLES = ("observations", "session_summaries", "user_prompts", "sdk_sessions")
-_SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in milliseconds
+_SECONDS = 100_000_000_000  # a smaller time is in seconds, a larger one in milliseconds
 _LAST = 253_370_764_800_000  # milliseconds; Python's years end there
-_MOST_SECONDS, _STEPS = 20.0, 100_000  # to read a database; steps of SQLite's machine between two looks at the clock
-_ROW_BYTES = 1024  # about what a row takes in memory, also one without text
+_MOST_SECONDS, _STEPS = 20.0, 100_000  # time to read a database, checked after so many steps of SQLite's machine
+_ROW_BYTES = 1024  # approximate memory of a row without its text
 _MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
 _PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
 _Row = Mapping[str, object]
-MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
+MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has a few MB, other files far less
 MAX_FILES = 20_000
-_LOOKED, _NOTES = 2_000, 50  # files, and notes among them, of which one tells whose a folder is
+_LOOKED, _NOTES = 2_000, 50  # files, and notes among them, that are examined to recognise basic-memory
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_DEPTH = 4  # folders; `sessions/archive/` is the deepest that any tool makes
-# Where the tools keep a project's memory: below it, or below the home, in a folder named after it or in one for all.
+# The folders for a project's memory: in the project, or in the home, named after the project or shared by all.
 _PLACES = (
     (SourceKind.ROTATION, ".claude/memory"),
     (SourceKind.ROTATION, ".crabshell/memory"),
@@ -69,7 +69,7 @@ _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
 class Source(Value):
-    """A folder with the memory of another tool; of one for all projects, the project's name there."""
+    """A folder with the memory of another tool; `project` is the project's name in a folder shared by all."""
 
     kind: SourceKind
     folder: str
@@ -77,9 +77,9 @@ class Source(Value):
 
 
 def find_sources(project: str, home: str) -> list[Source]:
-    """Return the memories of older tools that belong to a project; of a folder for all projects, its own part.
+    """Return the memories of older tools that belong to a project; of a shared folder, the project's part.
 
-    A link in the project, on the way to a folder as well, leads to what may be another project's.
+    Links in the project are not followed, also on the way to a folder, as they may lead to another project's memory.
     """
     name, sources = os.path.basename(project), []
     for kind, place in _PLACES:
@@ -95,12 +95,12 @@ def find_sources(project: str, home: str) -> list[Source]:
 
 
 def places_of(kind: SourceKind | None) -> list[str]:
-    """Return where the memory of a tool, or of any, is looked for."""
+    """Return the places that are searched for the memory of a tool, or of any."""
     return [place for layout, place in _PLACES if kind in (None, layout)]
 
 
 def kind_of(folder: str) -> SourceKind | None:
-    """Return the tool of a folder's memory, known by its path or its files; None if there is none."""
+    """Return the tool of a folder's memory, recognised by path or files; None if unknown."""
     parts = os.path.normpath(folder).replace("\\", "/").split("/")
     names = set(_names(folder))
     tools = {SourceKind.JIKIME: ".jikime" in parts, SourceKind.KEEPER: "memory-keeper" in parts}
@@ -178,7 +178,7 @@ def _read(root: str, name: str, zone: tzinfo | None) -> SourceFile | Left:
 
 
 def _is_basic_memory(folder: str) -> bool:
-    """Return whether one of a folder's first notes has the link that basic-memory gives each of them."""
+    """Return whether one of a folder's first notes has basic-memory's permalink."""
     names = islice(_walk(folder, "", 0, []), _LOOKED)
     for name in islice((name for name in names if name.endswith(".md")), _NOTES):
         with contextlib.suppress(OSError):
@@ -188,7 +188,7 @@ def _is_basic_memory(folder: str) -> bool:
 
 
 def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> MigrationPlan:
-    """Return the plan for the part of a database that is a project's: its days as logs, its prompts as transcripts."""
+    """Return the plan for a project's part of a database: days become logs, prompts become transcripts."""
     tables = _tables(os.path.join(folder, DATABASE))
     if tables is None:
         return make_plan([Left(DATABASE, "it cannot be read as a database")])
@@ -215,7 +215,7 @@ def _days(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -
 
 
 def _tables(path: str) -> dict[str, list[_Row]] | None:
-    """Return the rows of the tables of a database, which is opened for reading only; None where it is none."""
+    """Return the rows by table of a database, opened read-only; None if the file is no database."""
     import sqlite3  # noqa: PLC0415  # some builds of Python lack it
 
     size = 0
@@ -227,9 +227,9 @@ def _tables(path: str) -> dict[str, list[_Row]] | None:
         with contextlib.closing(database):
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
             end = time.monotonic() + _MOST_SECONDS
-            database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)  # a virtual table may have no end
+            database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)  # a virtual table may be endless
             database.row_factory = sqlite3.Row
-            # A view of that name may have no end.
+            # Not views: one of that name may be endless.
             tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for table in tables.intersection(_TABLES):
                 for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608

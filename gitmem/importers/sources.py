@@ -28,10 +28,10 @@ MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
 STAMP = "%Y%m%d_%H%M%S"  # of a moment in the name of an archive
 _DIGEST = 16  # characters of an item's key
 _CLOCK = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[_T -]?([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?)?")
-_YEARS = range(1970, 9999)  # whose moments every zone of Python has
+_YEARS = range(1970, 9999)  # years valid in every time zone of Python
 _DATED = re.compile(rb"^## +\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 _HEADING = re.compile(rb"^## ", re.MULTILINE)
-_MOST_CONTINUED = 3  # bytes of a character after its first
+_MOST_CONTINUED = 3  # bytes of a UTF-8 character after its first
 
 
 class SourceKind(StrEnum):
@@ -45,7 +45,7 @@ class SourceKind(StrEnum):
 
 
 class SourceFile(Value):
-    """A file of a source: its path in it, with `/`; its bytes; its modification time in the machine's time zone."""
+    """A file of a source: relative path with `/`, bytes, modification time in the machine's time zone."""
 
     path: str
     data: bytes
@@ -64,21 +64,21 @@ class MigrationItem(Value):
 
 
 class ArchiveItem(MigrationItem):
-    """An archive, to be named after its moment; `summary` is an older tool's summary of it."""
+    """An archive, which gets its name from `when`; `summary` is the older tool's."""
 
     data: bytes
     summary: Summary | None = None
 
 
 class MemoryItem(MigrationItem):
-    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own."""
+    """A rolling memory; `whole` is all of it as an archive, None if its parts become archives."""
 
     data: bytes
     whole: ArchiveItem | None
 
 
 class FileItem(MigrationItem):
-    """A document under a name of its own; `subject` is for its commit."""
+    """A document at `path`; `subject` is for its commit."""
 
     data: bytes
     path: str
@@ -94,7 +94,7 @@ class LogItem(MigrationItem):
 
 
 class TranscriptItem(MigrationItem):
-    """A raw transcript: lines as the branch l1 has them (docs/format.md, "Tree")."""
+    """A raw transcript: lines in the form of the branch l1 (docs/format.md, "Tree")."""
 
     session: str
     lines: tuple[str, ...]
@@ -145,13 +145,13 @@ def item_key(kind: SourceKind, source: str, *parts: str | bytes) -> str:
 
 
 def spoken(at: datetime, role: str, text: str) -> str:
-    """Return a line of a transcript as the branch l1 has it."""
+    """Return a line of a transcript in the form of the branch l1."""
     line = {"at": at.isoformat(timespec="milliseconds"), "role": role, "text": text}
     return json.dumps(line, ensure_ascii=False)
 
 
 def read_json(data: bytes) -> object:
-    """Return the value in a JSON file. Raises ValueError if it is not JSON; the message says why in a few words."""
+    """Return the value in a JSON file. Raises ValueError with a short reason if it is not JSON."""
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -180,15 +180,15 @@ def fields_of(value: object) -> Mapping[str, object]:
 
 
 def first_text(fields: Mapping[str, object], *names: str) -> str:
-    """Return the first of some members of an object that says something, "" if none does."""
+    """Return the first non-empty text among these members of an object, or ""."""
     return next(filter(None, (text_of(fields.get(name)) for name in names)), "")
 
 
 def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
     """Return the first date in a text as a moment of a time zone, None where there is none.
 
-    Read are `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time is its last second,
-    when the day was summarised.
+    Accepts `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time means its last
+    second, when the day was summarised.
     """
     for match in _CLOCK.finditer(text):
         with contextlib.suppress(ValueError):
@@ -209,7 +209,7 @@ def instant(text: str, zone: tzinfo | None) -> datetime | None:
 
 
 def split_memory(data: bytes, limits: Limits, day: str) -> list[tuple[str, bytes]]:
-    """Return a memory in parts, each under the threshold, with the last day of each; `day` is that of parts without."""
+    """Return a memory in parts under the threshold, each with its last day; `day` is the default."""
     if not needs_rotation(len(data), limits):
         return [(day, data)] if data else []
     room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
@@ -226,7 +226,7 @@ def split_memory(data: bytes, limits: Limits, day: str) -> list[tuple[str, bytes
 
 
 def _sections(data: bytes, day: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the sections, each with its day and heading; text before the first heading belongs to the first."""
+    """Yield the sections with their headings, each with its day; text before the first heading belongs to the first."""
     days = days_in(data) or [(match.start(), day) for match in _HEADING.finditer(data)] or [(0, day)]
     ends = [*(start for start, _ in days[1:]), len(data)]
     start = 0
@@ -236,7 +236,7 @@ def _sections(data: bytes, day: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _pieces(section: bytes, room: int) -> Iterator[bytes]:
-    """Yield a section, or where it is too large its lines, cut between characters."""
+    """Yield a section; if it is too large its lines, split between characters."""
     for line in [section] if len(section) <= room else section.splitlines(keepends=True):
         start = 0
         while len(line) - start > room:
@@ -249,7 +249,7 @@ def _pieces(section: bytes, room: int) -> Iterator[bytes]:
 
 
 def days_in(data: bytes) -> list[tuple[int, str]]:
-    """Return the places of headings that are days, and the days."""
+    """Return position and day of each heading that is a day."""
     days = []
     for match in _DATED.finditer(data):
         with contextlib.suppress(ValueError):
@@ -258,13 +258,13 @@ def days_in(data: bytes) -> list[tuple[int, str]]:
 
 
 def begins_with_newest(body: str) -> bool:
-    """Return whether the first of the days in a body is its newest, and the last is not."""
+    """Return whether the first day in a body is the newest, and the last is not."""
     days = [day for _, day in days_in(body.encode("utf-8", "surrogateescape"))]
     return bool(days) and days[0] > days[-1]
 
 
 def reverse_days(body: str) -> str:
-    """Return a body with the sections of its days in the opposite order, in the same places."""
+    """Return a body with the sections of its days in reverse order."""
     parts = re.split(r"(?m)^(?=## )", body)
     places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
     turned = {place: parts[source] for place, source in zip(places, reversed(places), strict=True)}
