@@ -131,7 +131,7 @@ def memory_load(
     max_tokens: Tokens = 8_000,
 ) -> str:
     """Load the memory of this project: decisions, current state, recent work, known issues."""
-    # It is cut as a rotation cuts it: decisions, open issues and the newest of the rest stay.
+    # Shortened as by a rotation: decisions, open issues and the newest of the rest are kept.
     store, max_tokens = call.store, max_tokens - FENCE_TOKENS
     log = _read(store, daily_path(f"{call.began:%Y-%m-%d}")) if source == "full" else None
     log_tokens = min(estimate_tokens(log[1]), max_tokens // 2) if log else 0
@@ -199,7 +199,7 @@ def memory_get(
 
 
 def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
-    """Return the lines that fit, below a line with their numbers."""
+    """Return the lines that fit into the budget, below a line with their numbers."""
     max_tokens -= FENCE_TOKENS
     lines = passage.text.split("\n")
     lines[0] = lines[0][column:]
@@ -219,7 +219,7 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
 
 
 def _following(passage: Passage, shown: int, column: int, at: str) -> str:
-    """Return the call that reads on, "" at the end; `column` is where a truncated line goes on."""
+    """Return the call that continues, "" at the end; `column` is where a truncated line was cut."""
     line = passage.start + shown
     if line > passage.end:
         return ""
@@ -307,7 +307,7 @@ def _who(store: Store, origin: CommitRecord) -> str:
 
 
 def _noted(call: Call, text: str, source: str, ids: tuple[str, ...] = ()) -> str:
-    """Return a text fenced, and note that the session read it, with the ids of its memories."""
+    """Return a text fenced, and record that the session read it, with the ids of its memories."""
     shown = client_text(text, source)
     note_asked(call.store, GivenText(call.began, call.session, GET, ids), shown)
     return shown

@@ -1,10 +1,9 @@
 """The server: instructions for agents, tools, documents as resources, the prompt `recall`.
 
-Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk. The
-server uses standard input and output, or HTTP on the loopback address. There a token keeps out other users and programs
-of this machine and the pages of a browser, and the SDK's check of `Host` and `Origin` keeps out pages that use DNS
-rebinding. Lone surrogates in requests are replaced: JavaScript's `JSON.stringify` writes them, and the SDK (2.3)
-refuses such a line without an answer.
+Each call opens the store anew, which reads a few small files, so concurrent calls share only the disk. The server uses
+standard input and output, or HTTP on the loopback address. There a token excludes other users, programs and web pages,
+and the SDK's check of `Host` and `Origin` excludes pages that use DNS rebinding. Lone surrogates in requests are
+replaced: JavaScript's `JSON.stringify` writes them, and the SDK (2.3) drops such a line without an answer.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ _INSTRUCTIONS = (
 )
 _ROOT = "gitmem://store/"
 _MARKDOWN = "text/markdown"
-_LISTED = 100  # newest documents; the template reads any
-_CANDIDATES = 50  # hits from which those that fit are recalled
+_LISTED = 100  # newest documents in the list; the resource template reads any
+_CANDIDATES = 50  # hits to choose from for a recall
 _BUDGET = 2_000  # tokens of a recall
 
 
@@ -65,7 +64,7 @@ class DocumentServer(MCPServer[None]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool. Raises ToolError if the tool says so, or the arguments are wrong."""
+        """Call a tool. Raises ToolError if the tool fails, or the arguments are wrong."""
         # Other servers' `memory_get` calls it `from`, which is no name for a parameter of a function.
         arguments = {"start_line" if key == "from" else key: value for key, value in arguments.items()}
         try:
@@ -81,7 +80,7 @@ class DocumentServer(MCPServer[None]):
 
 
 def _wrong(tool: str, error: ValidationError) -> str:
-    """Return the message that tells an agent which arguments of a tool to correct."""
+    """Return the message about the arguments that an agent has to correct."""
     problems = []
     for problem in error.errors(include_url=False):
         place = ".".join(map(str, problem["loc"]))
@@ -154,7 +153,7 @@ def make_server(memory: ServedMemory) -> DocumentServer:
     return server
 
 
-# A pair of surrogates is one character, and the second half of another escape, such as `\\`, begins no escape.
+# A pair of surrogates is a valid character, and the second half of another escape, such as `\\`, begins none.
 _LONE = re.compile(
     rb"(?P<whole>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|(?P<other>\\.)"
@@ -163,7 +162,7 @@ _REPLACEMENT = rb"\ufffd"
 
 
 def serve_stdio(server: MCPServer[None], stdin: TextIO) -> None:
-    """Serve until standard input ends, or the client is gone; only the protocol goes to standard output."""
+    """Serve until standard input ends or the client is gone; write only the protocol to standard output."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(_Fixed(stdin.buffer)))
     try:
         server.run("stdio")

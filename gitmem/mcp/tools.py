@@ -1,8 +1,8 @@
 """The frame of all tools, and the tools that save, change facts, give advice, and note the task at hand.
 
-A tool runs in a thread on a store of its own, reports progress, and turns errors into messages for agents. Results are
-plain text without an output schema: given both, Claude Code shows the structured result, most of which is keys. Only
-the result of a save is structured; it is small, and programs read it, too.
+A tool runs in a thread with its own store, reports progress, and turns errors into messages for agents. Results are
+plain text without an output schema: given both, Claude Code shows the structured result, which is mostly keys. Only the
+result of a save is structured; it is small, and programs read it, too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ServedMemory(Value):
 
 
 class Call(Value):
-    """A call of a tool: the store, when it began, the session of the server, and the name of the client."""
+    """A tool call: the store, its begin, the server's session, and the client's name."""
 
     store: Store
     began: datetime
@@ -71,8 +71,8 @@ class Call(Value):
 class Tool(Value):
     """A tool: its function takes a `Call` and the arguments; the function's docstring is for agents.
 
-    `doing` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError.
-    `structured` says whether its result is, `commits` whether it makes commits.
+    `doing` names the work in progress reports; `remedy` replaces that of a NotFoundError or RefusedError. `structured`:
+    its result is a model; `commits`: it makes commits.
     """
 
     function: Callable[..., Any]
@@ -112,7 +112,7 @@ async def _run(work: Callable[[], object], context: Context[None], memory: Serve
     """Return the result of `work`, run in a thread; report progress to the client every second."""
     over = anyio.Event()
     results: list[object] = []
-    failures: list[Exception] = []  # if raised, a task group would wrap them
+    failures: list[Exception] = []  # not raised inside, since a task group would wrap them
     async with anyio.create_task_group() as group:
         group.start_soon(_beat, context, tool.doing, over)
         try:
@@ -192,7 +192,7 @@ def memory_save(
     tags = _tags(about.pop("tags", ()))
     session = _name(about.pop("session", None) or call.session)
     private = about.pop("private", False)
-    if not isinstance(private, bool):  # "yes" is not to go into the memory that is shared
+    if not isinstance(private, bool):  # refuse "yes", lest it be saved in the shared memory
         raise RefusedError("private is true or false.")
     store = finish_purge(store_for_session(call.store, session, private=private))
     # Further metadata stands below the text.
@@ -299,10 +299,10 @@ def memory_task(
         raise RefusedError("text is empty.", "It is the task, note, hypothesis or decision, or a hypothesis's id.")
     if act == "plan" and not steps:
         raise RefusedError("steps is empty.", "Give the steps of the plan, in order.")
-    if waiting := glance(store):  # what hooks delivered comes before what the agent says now
+    if waiting := glance(store):  # commit earlier events before this one
         apply_events(store, waiting.events)
     try:
-        own = own or find_working(store, "").session  # the one that was active last
+        own = own or find_working(store, "").session  # the last active one
     except NotFoundError:
         if act != "start":  # the only act that needs no task
             raise
