@@ -97,11 +97,9 @@ class Document(Value):
         self._require_readable_header()
         if self.header is None:
             return self
-        remaining = Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
+        rest = Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
         bare = Document(None, self.body, self.opening.partition("---")[0])
-        return (
-            bare if not remaining.header and Document.parse(bare.render()) == bare and not bare.problem else remaining
-        )
+        return bare if not rest.header and Document.parse(bare.render()) == bare and not bare.problem else rest
 
     def with_body(self, body: str) -> Document:
         """Return the document with another body, even if the header is broken.

@@ -120,11 +120,9 @@ def _rejection(error: GitFailedError) -> str:
 def _server_lines(error: GitFailedError) -> list[str]:
     """Return the server's own lines, shortened."""
     lines = [line.strip() for line in error.stderr.splitlines()]
-    remote_lines = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
-    remote_lines += [line for line in lines if not line.startswith(_OWN_LINES)]
-    return [mask_urls(plain(line))[:_MOST_CHARACTERS] for line in dict.fromkeys(filter(None, remote_lines))][
-        :_MOST_LINES
-    ]
+    shown = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    shown += [line for line in lines if not line.startswith(_OWN_LINES)]
+    return [mask_urls(plain(line))[:_MOST_CHARACTERS] for line in dict.fromkeys(filter(None, shown))][:_MOST_LINES]
 
 
 def _explain_file(error: GitFailedError, file: str) -> GitmemError:

@@ -152,12 +152,12 @@ class WorkTree:
         Return the paths that were left alone because the file has changed since it was read, even during the
         replacement.
         """
-        untouched = []
+        skipped = []
         replaced = []
         for item in sorted(staged, key=lambda item: item.temporary is not None):  # removals first
             *folders, name = split(item.path)
             if item.path in self._seen and self._seen[item.path] != _look(self._status(folders, name)):
-                untouched.append(item.path)
+                skipped.append(item.path)
                 self.discard([item])
             elif item.temporary is None:
                 self._remove(folders, name)
@@ -168,10 +168,8 @@ class WorkTree:
                         replaced.append((item.path, _keep(folder, name, waiting), status, ours))
                     waiting.move(item.temporary, folder, name)
             self._seen.pop(item.path, None)
-        untouched += [
-            path for path, copy, *looks in replaced if copy is not None and self._put_back(path, copy, *looks)
-        ]
-        return untouched
+        skipped += [path for path, copy, *looks in replaced if copy is not None and self._put_back(path, copy, *looks)]
+        return skipped
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove the temporary files of staged content."""

@@ -92,18 +92,14 @@ def _codex_recorded(payload: Payload) -> Payload:
 
 def _codex_records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
     """Yield the records of a rollout; a fork begins with a copy of the original session, then is its own."""
-    session_records: list[Record] = []  # records that begin a session
+    heads: list[Record] = []  # records that begin a session
 
     def read(item: Payload, base: Record) -> Iterator[Record]:
         for part in _codex_item(item, base):
             if item.get("type") == "session_meta":
-                session_records.append(part)
-            is_copy = not session_records or part.at - session_records[-1].at <= _COPYING
-            yield (
-                part
-                if is_copy
-                else part._replace(session=session_records[0].session, sidechain=session_records[0].sidechain)
-            )
+                heads.append(part)
+            is_copy = not heads or part.at - heads[-1].at <= _COPYING
+            yield part if is_copy else part._replace(session=heads[0].session, sidechain=heads[0].sidechain)
 
     return records(lines, unread, read)
 

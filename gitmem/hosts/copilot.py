@@ -82,11 +82,9 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
 
 def _copilot_asked(value: object) -> Payload:
     """Return a question's input in Claude Code's form."""
-    question = value if isinstance(value, dict) else {}
-    options = [{"label": choice} for choice in question.get("choices") or () if isinstance(choice, str)]
-    return {
-        "questions": [{"question": text_of(question, "message") or text_of(question, "question"), "options": options}]
-    }
+    fields = value if isinstance(value, dict) else {}
+    options = [{"label": choice} for choice in fields.get("choices") or () if isinstance(choice, str)]
+    return {"questions": [{"question": text_of(fields, "message") or text_of(fields, "question"), "options": options}]}
 
 
 def _copilot_answer(text: str) -> Payload | None:

@@ -176,13 +176,11 @@ def _claude(host: Host, place: InstallPlace) -> Found:
 def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> Found:
     """Yield the user's refusal of a project's servers, or that they will be asked."""
     answers = {path: _settings(path) for path in settings_paths(host, place)} | {own: here}
-    if path := next(
-        (path for path, answer in answers.items() if SERVER in _names(answer, "disabledMcpjsonServers")), ""
-    ):
+    if path := next((path for path, value in answers.items() if SERVER in _names(value, "disabledMcpjsonServers")), ""):
         yield _server_is_off(host, f"disabledMcpjsonServers names it in {path}", f'Take "{SERVER}" out there.')
     elif not any(
-        SERVER in _names(answer, "enabledMcpjsonServers") or _at(answer, "enableAllProjectMcpServers") is True
-        for answer in answers.values()
+        SERVER in _names(value, "enabledMcpjsonServers") or _at(value, "enableAllProjectMcpServers") is True
+        for value in answers.values()
     ):
         asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
         remedy = "Choose 'Use this MCP server': Enter alone refuses it."

@@ -101,13 +101,13 @@ def _brought(
     for commit in walked:
         for change in commit.changes:
             first.setdefault(change.new, commit.oid)
-    ids, seen, others, kept_lines, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
+    ids, seen, others, kept, of_session = set[str](), set[str](), set[bytes](), set[bytes](), set[bytes]()
     for commit in walked:
         message = _lines(commit.raw.partition(b"\n\n")[2].split(b"\nGitmem-")[0])
         if commit.oid in theirs:
             (texts if theirs[commit.oid] else of_session).update(message)
         elif commit.oid in saying:
-            kept_lines |= message
+            kept |= message
     for change, data, before in contents(git, walked):
         commit_id, is_md = first[change.new], change.path.endswith(b".md")
         lines = set() if change.path.endswith(b".jsonl") else _lines(data) - _lines(before) - others
@@ -119,26 +119,22 @@ def _brought(
         elif is_md:
             others |= lines - texts - of_session
         if commit_id in saying:
-            kept_lines.update(*(_lines(entry.encode()) for key, entry in entries.items() if key not in ids))
-            kept_lines |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
+            kept.update(*(_lines(entry.encode()) for key, entry in entries.items() if key not in ids))
+            kept |= lines if change.path.startswith(_OF_ONE + _SHARED) else set()
         seen |= entries.keys()
-    return Erased(
-        frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, kept_lines)), len(theirs)
-    )
+    return Erased(frozenset(ids), _own_paths(walked, theirs), frozenset(texts | _unsaid(of_session, kept)), len(theirs))
 
 
 def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[bytes]:
-    """Return the files that the commits `theirs` made, if no other commit changed them or they are in `_OF_ONE`."""
-    makers: dict[bytes, str] = {}
+    """Return files that the commits `theirs` made: in `_OF_ONE`, or in `_SHARED` if no other commit changed them."""
+    oids: dict[bytes, str] = {}
     for commit in walked:
         for change in commit.changes:
             if not change.old:
-                makers.setdefault(change.path, commit.oid)
+                oids.setdefault(change.path, commit.oid)
     plain = (commit for commit in walked if commit.oid not in theirs and len(commit.parents) <= 1)
     others_paths = {change.path for commit in plain for change in commit.changes}
-    own = (
-        (path, path.startswith(_SHARED) and path not in others_paths) for path, oid in makers.items() if oid in theirs
-    )
+    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in oids.items() if oid in theirs)
     return frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
 
 

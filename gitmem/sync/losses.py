@@ -131,16 +131,13 @@ def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tup
         return cut, ""
     share = dict(sums)[much or adds_up or ""]
     of = f"{much or adds_up}/" if much or adds_up else "its text"
-    share_words = f": {share.percent} % of {of}"
+    words = f": {share.percent} % of {of}"
     if much is None:
         syncs = count(len(noted), "sync")
-        share_words = f", with what {syncs} of the last 30 days removed: together {share.percent_together} % of {of}"
+        words = f", with what {syncs} of the last 30 days removed: together {share.percent_together} % of {of}"
     emptied = _emptied(gone, old)
     names = ", ".join(emptied[:_NAMED]) + (", …" if len(emptied) > _NAMED else "")
-    return (
-        cut,
-        f"{share_words}; {len(emptied)} of {len(here)} files lose most of theirs{f' ({names})' if names else ''}",
-    )
+    return cut, f"{words}; {len(emptied)} of {len(here)} files lose most of theirs{f' ({names})' if names else ''}"
 
 
 class _Share(Value):
