@@ -243,16 +243,24 @@ def _adds_to(claim: str, rival: str) -> bool:
 
 
 def are_of_two_things(claim: str, rival: str) -> bool:
-    """Return whether two statements name different things: other subjects, or more than one difference.
+    """Return whether two statements name different things: other subjects, two bans, or more than one difference.
 
     "Service 1 listens on port 81" and "Service 2 listens on port 82" name two things with a value each, "retry uploads"
-    and "never retry logins" an order and a ban. A single difference is the value of the same thing.
+    and "never retry logins" an order and a ban. A single difference is the value of the same thing. Two bans can both
+    be kept, unless they bound a number: "never more than 50 lines".
     """
     first, second = (_SUBJECT.match(text) for text in (claim, rival))
     if first and second and stems_of(first[0]) != stems_of(second[0]):
         return True
+    if _only_forbids(claim) and _only_forbids(rival) and _numbers(claim) == _numbers(rival):
+        return True
     forbids, other_forbids = (is_negated(text.partition(",")[0]) for text in (claim, rival))
     return _places_that_differ(*sorted((claim, rival))) + (forbids != other_forbids) > 1
+
+
+def _only_forbids(text: str) -> bool:
+    """Return whether a statement forbids in each of its parts, and orders nothing beside: "Never use pip; use uv"."""
+    return all(is_negated(part) for part in _PART_END.split(text) if part.strip())
 
 
 def _places_that_differ(claim: str, rival: str) -> int:

@@ -54,6 +54,10 @@ def test_no_two_texts_both_say_the_same_and_contradict(one, other):
         ("The app caches images for a day.", "The app caches profiles for an hour."),
         ("Retry failed uploads.", "Never retry failed logins."),
         ("Every function has a docstring.", "A function has at most 60 lines."),
+        ("Never push to main.", "Never push to dev."),
+        ("Don't use mocks.", "Do not use globals."),
+        ("Push to dev.", "Never push to main."),
+        ("main에 푸시하지 마.", "dev에 푸시하지 마."),
         ("Charts start at zero.", "All charts start at zero on the left."),
     ],
 )
@@ -79,6 +83,9 @@ def test_what_goes_on_or_says_it_in_another_order_is_no_contradiction(one, other
     [
         ("Deploy the docs on Friday.", "Never deploy the docs on Friday."),
         ("Use uv, not pip, for installs.", "Use pip, not uv, for installs."),
+        ("Never use pip, use uv.", "Never use pip, use poetry."),
+        ("Never push more than 5 commits.", "Never push more than 9 commits."),
+        ("Use pnpm for installs.", "Use npm for installs."),
     ],
 )
 def test_what_takes_it_back_is_one(one, other):
