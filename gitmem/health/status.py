@@ -19,8 +19,9 @@ from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
 from gitmem.health.doctor import CHECKS, OPENED, check_attributes
 from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
+from gitmem.history.records import record
 from gitmem.history.review import ToReview
-from gitmem.history.sessions import count_sessions
+from gitmem.history.sessions import count_sessions, last_save
 from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
@@ -33,7 +34,7 @@ from gitmem.sync.states import RemoteState, states
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
-_SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
+_SAVES = (Op.SAVE.value, Op.TURN.value)
 HISTORY = "history"  # the check that finds a history which git cannot read
 _MOST_FACTS = 25  # to parse; the next call reads more of them
 _MOST_SIZES = 500  # files to ask for their size
@@ -197,14 +198,11 @@ def _last_event(private: str, hooks: HookSpool) -> datetime | None:
 
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
-    undone = set[str]()
-    for commit in recent:  # newest first: an undo of an undo comes before it
-        undone |= {*commit.values(Trailer.UNDOES)} if commit.oid not in undone else set()
-    commits = [commit for commit in recent if commit.value(Trailer.OP) in _SAVES and commit.oid not in undone]
-    if not commits and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
-        commits = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, _SAVES)
-    newest = max(commits, key=lambda commit: commit.committed, default=None)
-    return None if newest is None else LastSave(newest.oid, newest.committed, newest.subject)
+    newest = last_save(store, map(record, recent))
+    if newest is None and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
+        found = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, _SAVES)
+        newest = last_save(store, map(record, found))
+    return LastSave(newest.commit, newest.committed, newest.subject) if newest else None
 
 
 def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from gitmem.document.ids import find_named
@@ -51,15 +51,32 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
     for commit in every:
         if commit.session:
             by_session.setdefault(commit.session, []).append(commit)
-    is_any_undone = any(commit.op == Op.UNDO for commit in every)
-    undone = undone_commits(store.repository.git, store.repository.memory) if is_any_undone else {}
-    files = session_files(store)
+    undone, files = _undone(store, every), session_files(store)
     listed = [
-        _session(identifier, commits[::-1], files)
+        _session(identifier, commits[::-1], quoting[::-1], files)
         for identifier, commits in by_session.items()
-        if any(commit.commit not in undone for commit in commits)
+        # Where the requests were undone one by one, what was learned of them went with them.
+        if (quoting := [commit for commit in _quoting(commits) if commit.commit not in undone])
     ]
     return sorted(listed, key=lambda session: session.last, reverse=True)
+
+
+def last_save(store: Store, every: Iterable[CommitRecord]) -> CommitRecord | None:
+    """Return the newest save or captured turn among commits that was not undone, None without one."""
+    every = tuple(every)
+    undone = _undone(store, every)
+    saves = (commit for commit in every if commit.op in _SAID and commit.commit not in undone)
+    return max(saves, key=lambda commit: commit.committed, default=None)
+
+
+def _undone(store: Store, every: Iterable[CommitRecord]) -> Collection[str]:
+    is_any_undone = any(commit.op == Op.UNDO for commit in every)
+    return undone_commits(store.repository.git, store.repository.memory) if is_any_undone else ()
+
+
+def _quoting(commits: Sequence[CommitRecord]) -> Sequence[CommitRecord]:
+    """Return the commits of a session whose subjects quote it, all where none does."""
+    return [commit for commit in commits if commit.op in _SAID] or commits
 
 
 def count_sessions(store: Store) -> int:
@@ -107,12 +124,13 @@ def named_session(store: Store, prefix: str | None) -> str:
     return find_named(begins, ((name, name) for name in every), "session", "'gitmem sessions' lists them.")
 
 
-def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
-    """Return a session by its commits, the oldest first."""
-    quoting = [commit for commit in commits if commit.op in _SAID] or commits
+def _session(
+    identifier: str, commits: Sequence[CommitRecord], quoting: Sequence[CommitRecord], files: Mapping[str, str]
+) -> SessionSummary:
+    """Return a session by its commits, and by those that quote it, the oldest first."""
     about = quoting[0].subject
     # A continued turn is committed again, with the same first entry.
-    turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
+    turns = {commit.entries[0] for commit in quoting if commit.op == Op.TURN and commit.entries}
     # A session imported from an older tool has exchanges only.
     turns = turns or {entry for commit in commits if commit.op == Op.EXCHANGES for entry in commit.entries}
     return SessionSummary(

@@ -17,7 +17,7 @@ from gitmem.document.message import Op
 from gitmem.errors import GitmemError
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import resolve
-from gitmem.history.sessions import sessions
+from gitmem.history.sessions import last_save, sessions
 from gitmem.hosts.script import recorded_agents
 from gitmem.llm.ledger import spending
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
@@ -44,7 +44,6 @@ from gitmem.text.words import estimate_tokens
 from gitmem.web.facts import fact_value
 from gitmem.web.view import View, columns, commit_value, moment, over_time
 
-_SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value, Op.EXCHANGES.value}
 _EXPERIENCE = {MemoryType.LEARNING.value, MemoryType.ERROR_FIX.value}
 _NEW, _NEW_SESSIONS = 6, 3  # new memories and sessions on the first page
 _FAILURES, _ALL_FAILURES = 3, 30  # failures on the first page, and on the page of syncs
@@ -92,7 +91,8 @@ def _learned(view: View) -> dict[str, Any]:
     recent = [record for record in view.records() if record.date >= since]
     saves = [record for record in recent if record.type in _EXPERIENCE and record.op == Op.SAVE]
     named = {record.session for record in recent if record.session}
-    worked = sessions(view.store, [record for record in view.records() if record.session in named]) if named else []
+    about = [record for record in view.records() if record.session in named or record.op == Op.UNDO]
+    worked = sessions(view.store, about) if named else []
     return {
         "total": len(new),
         "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
@@ -147,7 +147,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
 
 def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
-    last = next((record for record in view.records() if record.op in _SAVES), None)
+    last = last_save(store, view.records())
     agents, off = recorded_agents(
         view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
     )

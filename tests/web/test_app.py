@@ -18,6 +18,8 @@ from gitmem.document.event import Save
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
+from gitmem.health.status import status_reader
+from gitmem.history.undo import undo
 from gitmem.learn.end import replay
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.record.fact_edits import forbid
@@ -546,3 +548,16 @@ def test_the_first_page_says_what_is_new(viewer):
     (learning,) = viewer.json("/home.json")["learned"]["saves"]
     assert learning["subject"] == "Save learning: Locks are held too long."
     assert "Learned since yesterday" in viewer.get("/")
+
+
+def test_the_first_page_names_no_session_that_was_undone_and_no_save(viewer):
+    kept, undone = (
+        save(viewer.reopen(), viewer.event(f"Ship the {name}.", session=name, host="cli"), scan=True)
+        for name in ("parts", "wheels")
+    )
+    undo(viewer.reopen(), revision=f"^{undone.id}")
+    home = viewer.json("/home.json")
+    assert [one["id"] for one in home["learned"]["sessions"]] == ["parts"]
+    assert "parts" in home["recording"]["subject"]
+    with status_reader(viewer.reopen()) as read:
+        assert read().last_save.commit == kept.commit
