@@ -160,7 +160,13 @@ def _tells(prompt: str, done: str, tools: int) -> bool:
     """Return whether an answer to "ok", or to no words of a user, says more than a courtesy."""
     if not prompt.strip():
         return bool(tools) and len(done) >= _IDLE_ANSWER
-    return bool(tools and done) or len(done) >= _IDLE_ANSWER
+    return bool(tools and not _is_bare(done)) or len(done) >= _IDLE_ANSWER
+
+
+def _is_bare(answer: str) -> bool:
+    """Return whether an answer has no word that says more than a courtesy, and no figure: "ok one"."""
+    words = (word for word in _WORDS.findall(answer) if word.casefold() not in stop_words())
+    return is_trivial(" ".join(words)) and not any(map(str.isdecimal, answer))
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:

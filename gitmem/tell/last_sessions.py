@@ -17,6 +17,7 @@ from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sente
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType, classify, counts_alone, may_refute
+from gitmem.model.turns import is_trivial
 from gitmem.text.words import keywords
 from gitmem.values import Value
 
@@ -118,8 +119,12 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
 
 
 def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
-    """Return the line of a session: its first request and its last results, work before talk."""
+    """Return the line of a session: its first request and its last results, work before talk.
+
+    A request in between without a result is left out.
+    """
     first, *rest = several
+    rest = [line for line in rest[:-1] if _ARROW in line.text or not line.request] + rest[-1:]
     if not rest:
         return first.text, first.id
     text = f"- [{first.minute}] {first.request}" if first.request else first.text
@@ -194,8 +199,8 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     request, result = halves(exchange)
     asked, got = _topics(request), _topics(result)
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
-    if is_echo and not is_last:
-        result = ""  # the answer repeats the request
+    if is_echo and (not is_last or (request and is_trivial(result))):
+        result = ""  # the answer repeats the request, or says nothing
     alone = "" if exchange.files or (request and result) else normalized(request or result)
     is_told = any(len(words) >= SHORTEST and words in alone for words in known.told)
     if _is_only_stated(request, got - asked, exchange, known):
@@ -203,7 +208,7 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     is_empty = is_told or not (result or exchange.files or (counts_alone(request) and request != replied))
     if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
-    parts = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
+    parts = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not got) else []
     parts += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
     is_talk = not exchange.files and classify(request) is TaskType.REVIEW
     line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(parts)}"
