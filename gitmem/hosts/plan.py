@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import unified_diff
 
 from gitmem.errors import RefusedError
 from gitmem.git.setup import excluded, unexcluded
@@ -107,3 +108,36 @@ def plan_excluded(
         is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
         text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")
     return None if text == (change.before or b"") else change._replace(after=text)
+
+
+def diff_of(changes: Iterable[SettingsChange]) -> str:
+    """Return the changes as a unified diff."""
+    diff = ""
+    for change in changes:
+        before, after = (
+            (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
+        )
+        old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
+        diff += "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in unified_diff(before, after, old, new)
+        )
+    return diff
+
+
+def count_removed(changes: Sequence[SettingsChange]) -> int:
+    """Return how many lines changes take out of one file, one after the other or, if only planned, all at once."""
+    if len({change.before for change in changes}) == len(changes):
+        return sum(sum(line.startswith("-") for line in diff_of([one]).splitlines()[2:]) for one in changes)
+    return len(set[int]().union(*map(_removed, changes)))
+
+
+def _removed(change: SettingsChange) -> set[int]:
+    """Return which lines of a list go."""
+    left, gone = (change.after or b"").splitlines(), set[int]()
+    for number, line in [*enumerate((change.before or b"").splitlines())][::-1]:  # the mark is before its line
+        if left[-1:] == [line]:
+            left.pop()
+        else:
+            gone.add(number)
+    return gone

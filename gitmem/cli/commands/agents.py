@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import unified_diff
 from itertools import product
 
 from gitmem.cli.app import OWN, App
@@ -29,7 +28,7 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
-from gitmem.hosts.plan import by_path, plan_excluded
+from gitmem.hosts.plan import by_path, count_removed, diff_of, plan_excluded
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
     drop_script,
@@ -113,17 +112,19 @@ def short_path(app: App, path: str) -> str:
 def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool = False) -> str:
     """Return a line for each file that gitmem is taken out of, those of a project below its folder."""
     words = ("Would remove", "Would take gitmem out of") if dry_run else ("Removed", "Took gitmem out of")
-    folders: dict[str, list[str]] = {}
-    home = os.path.realpath(app.home())
+    folders, files = dict[str, list[str]](), dict[str, list[SettingsChange]]()
     for change in (change for change in changes if change.changes):
-        folder = _project_of(change.path, home)
+        files.setdefault(change.path, []).append(change)
+    home = os.path.realpath(app.home())
+    for file, several in files.items():
+        folder = _project_of(file, home)
         top = os.path.join(home if folder in {"", home} else folder, "")
-        path = "~/" * (folder in {"", home} and change.path.startswith(top)) + change.path.removeprefix(top)
-        lines = sum(line.startswith("-") for line in diff_of([change]).splitlines()[2:])
-        line = f"{words[0]} {path}." if change.after is None else f"{words[1]} {path}: {count(lines, 'line')}."
+        path = "~/" * (folder in {"", home} and file.startswith(top)) + file.removeprefix(top)
+        lines = count(count_removed(several), "line")
+        line = f"{words[0]} {path}." if several[-1].after is None else f"{words[1]} {path}: {lines}."
         folders.setdefault("" if folder == home else folder, []).append(line)
     heads = {folder: [in_folder(folder)] * bool(folder) for folder in folders}
-    return "\n".join(line for folder, lines in folders.items() for line in dict.fromkeys([*heads[folder], *lines]))
+    return "\n".join(line for folder, lines in folders.items() for line in [*heads[folder], *lines])
 
 
 def in_folder(folder: str) -> str:
@@ -148,21 +149,6 @@ def report_changes(
     if args.dry_run:
         value["diff"] = diff_of(change for _, change in changes)
     app.answer(value, text, OWN)
-
-
-def diff_of(changes: Iterable[SettingsChange]) -> str:
-    """Return the changes as a unified diff."""
-    diff = ""
-    for change in changes:
-        before, after = (
-            (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
-        )
-        old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
-        diff += "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in unified_diff(before, after, old, new)
-        )
-    return diff
 
 
 def run_uninstall(args: Args, app: App) -> int:
@@ -368,7 +354,8 @@ def _stores_left(app: App) -> tuple[str, ...]:
     """Return the notice that names the memories on this machine, and the commands that delete them."""
     stores = known_stores(os.path.realpath(app.home()))
     commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
-    said = f"The memories stay: {listed(stores)}, and their copies on remotes. To delete them here, and their list:"
+    delete = "To delete them here, and last gitmem's list of them:"
+    said = f"The memories stay: {listed(stores)}, and their copies on remotes. {delete}"
     return ("\n  ".join([said, *commands]),) if stores else ()
 
 

@@ -161,8 +161,12 @@ def test_everything_leaves_a_memory_out_of_git_until_it_is_removed(gitmem, bare_
     assert elsewhere("uninstall", "--everything", "--yes")[0] == 0
     assert "/.gitmem/" in exclude.read_text()
     assert gitmem("save", "x")[0] == 0
+    gitmem("install", "claude", "--local", "--only", "hooks,skill", "--yes", "--no-judge")
+    added = exclude.read_text().count("# by gitmem:") * 2
     shutil.rmtree(gitmem.root)
-    assert gitmem("uninstall", "--everything", "--yes")[0] == 0
+    lines = f" .git/info/exclude: {added} lines.\n"
+    assert gitmem("uninstall", "--everything", "--dry-run")[1].count(f"Would take gitmem out of{lines}") == 1
+    assert gitmem("uninstall", "--everything", "--yes")[1].count(f"Took gitmem out of{lines}") == 1
     assert "/.gitmem/" not in exclude.read_text()
 
 
