@@ -164,7 +164,8 @@ def _claude(host: Host, place: InstallPlace) -> Found:
     projects = _at(read_json(own), "projects")
     trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
     if place.scope is not Scope.USER and not trusted:
-        asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it is not recorded"
+        asks = f"{host.title} asks at its next start whether you trust this folder"
+        asks = f"{asks}; until you do, no interactive session is recorded"
         yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder': 'No' is preselected.", asked=True)
     here = _at(projects, place.project)
     if SERVER in _names(here, "disabledMcpServers"):

@@ -130,6 +130,8 @@ def clone_store(
 
 
 def _taken(store: Store, url: str) -> GitmemError:
+    if os.path.isabs(url) and not os.path.exists(url):
+        return NotFoundError(f"There is no repository at {url}.", "Name the URL or the path of a memory.")
     joins = f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync --accept other-project'"
     remedy = f"{joins} make one memory of the two, for good."
     if any(remote.url == url for remote in remotes(store)):

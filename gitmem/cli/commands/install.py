@@ -10,7 +10,6 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.commands.agents import (
     chosen_hosts,
     chosen_scope,
-    diff_of,
     find_manifest,
     in_folder,
     own_program,
@@ -25,7 +24,7 @@ from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import SettingsChange, carry_out
-from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
+from gitmem.hosts.plan import EXCLUDE, InstallPlan, diff_of, plan_install
 from gitmem.hosts.script import (
     event_reaches_spool,
     lock_settings,
@@ -226,7 +225,7 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     agreed = False if args.no_judge else True if args.yes else None
     judged_by = _judged_by(provider, names)
     if asks := agreed is None and _asks(args, app):
-        agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}\nMay a model review each finished session, once?", usual=True)
+        agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}\n{_MAY_JUDGE}", usual=True)
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         answer_for_models(context, provider if agreed else OFFLINE)
         said = f"A model reviews finished sessions{f'. {judged_by}' * (not asks)}"
@@ -235,6 +234,7 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
         app.notices((f"{said}. Your answer is in {path}.",))
 
 
+_MAY_JUDGE = "May a model review each finished session, once, in all your projects?"
 _JUDGE_WHAT = (
     "When a session is over, a model can read it once and note its decisions, fixes and open issues. Without a model, "
     "only what you save or mark is noted, as in 'Decision: …'."

@@ -160,7 +160,7 @@ def run_trust(_: Args, app: App) -> None:
 def run_remote(args: Args, app: App) -> None:
     store = app.open()
     if args.action == "add":
-        name, url = _name_and_url(args.words, app.folder())
+        name, url = _name_and_url(args.words, app.folder(), is_separate=store.has_separate_repository)
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"The memory has the remote {remote.name} ({remote.shown}) now.")
@@ -181,8 +181,11 @@ def run_remote(args: Args, app: App) -> None:
     app.answer([remote.as_value() for remote in remotes], text or none, None if remotes else OWN)
 
 
-def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
-    """Return the name and the URL of a remote to add; None for the project's own remote of that name."""
+def _name_and_url(words: list[str], cwd: str, *, is_separate: bool) -> tuple[str, str | None]:
+    """Return the name and the URL of a remote to add; None for the project's own remote of that name.
+
+    A store whose repository `is_separate` has no remotes of the project's, so a single word is a path.
+    """
     if len(words) > 2:  # noqa: PLR2004
         raise UsageError("A remote has a name and a URL.", "Write: gitmem remote add [NAME] URL")
     if not words:
@@ -190,7 +193,10 @@ def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
     if not all(words):
         raise UsageError("The URL of the remote is empty.", "Write: gitmem remote add [NAME] URL")
     if len(words) == 1 and not is_address(words[0]):
-        return words[0], None
+        if words[0] == DEFAULT or not is_separate:
+            return words[0], None
+        if not os.path.isdir(os.path.join(cwd, words[0])):
+            raise NotFoundError(f"There is no repository at {words[0]}.", "Write: gitmem remote add [NAME] URL")
     return (words[0] if len(words) > 1 else DEFAULT), absolute_address(words[-1], cwd)
 
 

@@ -78,7 +78,7 @@ def test_it_offers_to_make_the_store_and_to_import_earlier_sessions(run, project
 @pytest.mark.few(1)
 def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, answer, provider):
     code, _, err = gitmem("install", "claude", answer=f"p\ny\nn\n{answer}")
-    assert (code, err.count("May a model review each finished session, once?")) == (0, 1)
+    assert (code, err.count("May a model review each finished session, once, in all your projects?")) == (0, 1)
     given = json.loads(gitmem("config", "summary.provider", "--json")[1])
     assert given["value"] == (provider or "offline")
     again = gitmem("install", "claude", "--only", "skill", answer="p\ny\nn\n")[2]
