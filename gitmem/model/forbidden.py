@@ -241,17 +241,9 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
         if is_mark or not line.startswith(_COMMENTS) or (is_order and line.lstrip(_SIGNS).startswith(literal))
     )
     if COMMAND in kinds and _is_line(literal):
-        has_values, is_script = (
-            any(path.casefold().endswith(ends) for path in call.paths) for ends in (_SETTINGS, _SCRIPTS)
-        )
         code = [*read]
         near = (line for line in code if literal.partition(" ")[0] in line)
-        run = (
-            text
-            for line in near
-            for text in (*_run_strings(line, has_values=has_values), _BEFORE.sub("", line, count=1) * is_script)
-        )
-        if any(_pipes(literal, commands(text)) for text in run):
+        if any(_pipes(literal, commands(text)) for line in near for text in _run_texts(line, call.paths)):
             return True
         read = (_STRING.sub("''", line) for line in code)
     after = ("(", "[", ".") if PATH in kinds and _FILE.fullmatch(literal) else ("",)
@@ -259,12 +251,14 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     return any(_holds(form + next_, line) for line in read for form in forms for next_ in after)
 
 
-def _run_strings(line: str, *, has_values: bool) -> Iterator[str]:
-    """Yield the strings of a line that are run: a call's first, or all joined as its words; each value of settings."""
+def _run_texts(line: str, paths: Sequence[str]) -> Iterator[str]:
+    """Yield what a line may run: a call's first string, all joined as its words, settings' values, a script's line."""
+    has_values, is_script = (any(path.casefold().endswith(ends) for path in paths) for ends in (_SETTINGS, _SCRIPTS))
     runner = _RUNNERS.search(line)
     strings = _STRING.findall(line[runner.end() :] if runner else line) if runner or has_values else []
     yield from (string[1:-1] for string in (strings if has_values else strings[:1]))
     yield " ".join(["python"] * ("sys.executable" in line) + strings)
+    yield _BEFORE.sub("", line, count=1) * is_script
 
 
 def _holds(literal: str, line: str) -> bool:
