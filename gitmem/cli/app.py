@@ -31,7 +31,7 @@ VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.se
 
 
 class App(Value):
-    """Environment, current folder, streams and arguments of a command, and how it answers."""
+    """Environment, current folder, streams and arguments of a command, and its ways to answer."""
 
     environ: Mapping[str, str]
     cwd: str
@@ -42,9 +42,9 @@ class App(Value):
     args: Args = Args()
 
     def harmless(self) -> App:
-        """Return this app with streams that escape all control characters but ASCII's.
+        """Return this app with streams that escape all control characters except ASCII's.
 
-        Commands colour lines with ASCII's; from text that was read somewhere, `plain` removes them.
+        Commands colour lines with ASCII's; `plain` removes those from text that was read.
         """
         return self._replace(out=_Harmless(self.out), err=_Harmless(self.err))
 
@@ -58,7 +58,7 @@ class App(Value):
 
     @property
     def read_only(self) -> bool:
-        """Whether the environment says that nothing is to be recorded (`gitmem.store.store.Store.read_only`)."""
+        """Whether the environment forbids recording (`gitmem.store.store.Store.read_only`)."""
         return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
     def folder(self) -> str:
@@ -95,7 +95,7 @@ class App(Value):
         return store
 
     def open(self) -> Store:
-        """Return the command's store, as it is."""
+        """Return the command's store without committing or repairing anything."""
         from gitmem.purge.unfinished import finish_purge
 
         store = Store(self.find(), self.context())
@@ -107,13 +107,13 @@ class App(Value):
         return finish_purge(store)
 
     def settled(self, *, read: bool = True) -> Store:
-        """Return the command's store, after the spool was committed and the traces of a crash were repaired.
+        """Commit the spool, repair what a crash left, and return the command's store.
 
-        If that fails (busy, read-only, a merge in progress), stderr says why; the store can be read. A command that
-        reads no tree, which in a store that nobody accepted may be without end, passes `read=False`.
+        If that fails (busy, read-only, a merge in progress), stderr has the reason; the store can be read. A command
+        that reads no tree passes `read=False`, since an unaccepted store may have endless trees.
         """
         store = self.open()
-        if not store.may_write():  # it can only be read
+        if not store.may_write():  # it is read-only
             from gitmem.sync.clone import check_opened
 
             check_opened(store, read=read)
@@ -136,7 +136,7 @@ class App(Value):
                 from gitmem.record.fact_edits import look_at_arrivals
 
                 look_at_arrivals(store)
-        except UnfinishedError as error:  # the state says so itself, as long as it lasts
+        except UnfinishedError as error:  # not logged, since the state itself shows it
             self.notices((error.sentences,))
         except GitmemError as error:
             from gitmem.store.findings import FailureLog, LoggedFailure
@@ -162,13 +162,13 @@ class App(Value):
             raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
 
     def rotated(self, archive: str) -> str:
-        """Return the line about a rotation: a sentence for a user, for an agent the mark that starts the skill."""
+        """Return the line about a rotation: a sentence for a user, or the mark that starts an agent's skill."""
         if not self.for_agent():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
 
     def maintain_later(self, store: Store, *, much: bool = False) -> None:
-        """Pack in the background at each tenth spare pack, after `much` at any; renew caches of searches."""
+        """Pack in the background at every tenth spare pack, or after `much` at any; renew caches of searches."""
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
             store.start("maintain", "--if-needed")
@@ -176,7 +176,7 @@ class App(Value):
             store.start("reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
-        """Sync in the background if it is due, the user's own store too; `session`: one has just begun or ended."""
+        """Sync this and the user's own store in the background if due; `session`: one has just begun or ended."""
         from gitmem.sync.records import is_due
 
         for target in (store, own_store(store)):
@@ -184,9 +184,9 @@ class App(Value):
                 target.start("sync", "--background")
 
     def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
-        """Print `value` as JSON where `--json` was given, else `text`; for an agent in a fence that names the source.
+        """Print `value` as JSON with `--json`, else `text`; for an agent in a fence that names the source.
 
-        The source defaults to the command; with `OWN` no fence is added: the words are gitmem's own, or have a fence.
+        The source defaults to the command; `OWN` adds no fence: the words are gitmem's own, or are fenced already.
         Lines `aside` go to stderr, except with `--json`.
         """
         cleans, paints = source != OWN and not self.out.isatty(), self.colour()
@@ -202,7 +202,7 @@ class App(Value):
         self.notices(tuple(filter(None, aside)))
 
     def write(self, text: str, *, wrap: bool = True) -> None:
-        """Print a text: on a terminal wrapped at words, and in a pager if it is longer than the screen."""
+        """Print a text; on a terminal wrap it, and use a pager if it is longer than the screen."""
         size = self.screen(self.out)
         if size is None:
             print(text, file=self.out)
@@ -219,11 +219,11 @@ class App(Value):
             pipe.write(f"{text}\n")
 
     def say(self, text: str) -> None:
-        """Print a text on stderr, on a terminal wrapped at words."""
+        """Print a text on stderr, wrapped on a terminal."""
         print(_fitted(text, self.screen(self.err)), file=self.err)
 
     def screen(self, stream: TextIO) -> os.terminal_size | None:
-        """Return the size of the terminal that a stream goes to, None if it goes elsewhere."""
+        """Return the size of a stream's terminal, None if it has none."""
         try:
             return os.get_terminal_size(stream.fileno())
         except (OSError, ValueError, AttributeError):
@@ -245,7 +245,7 @@ class App(Value):
             self.say(f"gitmem: {plain(notice)}")
 
     def waiting(self) -> contextlib.AbstractContextManager[object]:
-        """Tell a user at a terminal, after a second, what a saving command is doing."""
+        """Show a user at a terminal, after a second, what a saving command is doing."""
         if not self.err.isatty():
             return contextlib.nullcontext()
         from gitmem.cli.progress import Progress
@@ -257,24 +257,24 @@ class App(Value):
         return text_of(self.typed_bytes(MOST_BYTES))
 
     def typed_bytes(self, most: int) -> bytes:
-        """Return at most this many bytes of stdin; at a terminal, say how to end the input."""
+        """Return at most `most` bytes of stdin; at a terminal, print how to end the input."""
         if self.stdin.isatty():
             print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=self.err)
         return self.stdin.buffer.read(most)
 
     def session(self) -> str:
-        """Return the agent's session that this command runs in, "" if none is known."""
+        """Return the agent session in which this command runs, "" if unknown."""
         return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
 
     def for_agent(self) -> bool:
-        """Return whether an agent reads the output: `--for-agent` or its environment says so, and it is no terminal."""
+        """Return whether an agent reads the output, by `--for-agent` or its environment, and it is no terminal."""
         named = getattr(self.args, "for_agent", False) or any(self.environ.get(name) for name in (*SESSIONS, *AGENTS))
         return bool(named) and not self.out.isatty()
 
     def undo_hint(self, commits: Iterable[str | None], several: str = "") -> str:
-        """Return how a user undoes a small change, as the end of its line; "" for an agent or without a change.
+        """Return the end of a report's line on how to undo a small change; "" for an agent or without a change.
 
-        `several` is the command that does it where there are several commits.
+        `several` is the command for several commits.
         """
         made = [commit[:10] for commit in commits if commit]
         undo = several if several and len(made) > 1 else f"undo {', then '.join(made[::-1])}"
@@ -286,8 +286,8 @@ class App(Value):
 
     def ask(self, question: str, *, usual: bool = False) -> bool | None:
         """Ask a user a yes-or-no question; an empty line is the `usual` answer, the end of the input None."""
-        asked = _fitted(f"{question} [{'Y/n' if usual else 'y/N'}] ", self.screen(self.err))
-        print(asked, end="", file=self.err, flush=True)
+        prompt = _fitted(f"{question} [{'Y/n' if usual else 'y/N'}] ", self.screen(self.err))
+        print(prompt, end="", file=self.err, flush=True)
         line = self.stdin.readline()
         return (line.strip().casefold() or "ny"[usual]) in {"y", "yes"} if line else None
 
@@ -337,11 +337,11 @@ def not_printed(error: OSError) -> str:
 
 
 def real_app() -> App:
-    """Return the app of this process, whose output is UTF-8 in any locale and fails at no character."""
+    """Return the app of this process; its output is UTF-8 in any locale and accepts every character."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     try:
         cwd = os.getcwd()
     except FileNotFoundError:  # the folder was removed under us
         cwd = os.sep
-    return App(dict(os.environ), cwd, sys.stdin, sys.stdout, sys.stderr)  # each access to it decodes
+    return App(dict(os.environ), cwd, sys.stdin, sys.stdout, sys.stderr)  # a copy: `os.environ` decodes each access

@@ -1,4 +1,4 @@
-"""Arguments that several commands read alike: a date, a text, a place."""
+"""Read arguments that several commands share: a date, a text, a place."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
 
 
 MAX_TEXT = 50 * 1024 * 1024  # characters
-MOST_BYTES = 4 * MAX_TEXT + 1  # UTF-8 has at most four bytes a character: what is cut here is refused
+MOST_BYTES = 4 * MAX_TEXT + 1  # UTF-8 has at most four bytes per character, so text cut here is refused as too long
 
 
 def text_of(data: bytes, name: str = "The text") -> str:
-    """Return a text that is to be saved. Raises RefusedError if it is too long or no text in UTF-8."""
+    """Return a text to save. Raises RefusedError if it is too long or not UTF-8."""
     text = data.decode("utf-8", "replace")
     if len(text) > MAX_TEXT:
         raise RefusedError(f"{name} has more than {MAX_TEXT:,} characters.", "Save the part that matters.")
@@ -53,7 +53,7 @@ def chosen_place(args: Args) -> Place:
 
 
 class Args:
-    """What a command line says: a value for each of its arguments, by name."""
+    """The values of a command line's arguments, by name."""
 
     def __init__(self, **said: Any) -> None:
         vars(self).update(said)

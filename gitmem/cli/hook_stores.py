@@ -1,4 +1,4 @@
-"""The store of a hook: found, cloned from where the environment names it, or connected again."""
+"""Find the store of a hook, clone it from the remote in the environment, or reconnect it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY
 
-JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on
-REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers
+JOIN_SECONDS = 3.0  # a session's start waits so long for the clone of a memory, which then continues
+REMOTE = "GITMEM_REMOTE"  # the remote with the memory of a project without a store, as in CI and containers
 
 
 def joined(app: App, folder: str, owner: int) -> str | None:
-    """Clone the memory that the environment names and return its store; None if it takes longer than a start may."""
+    """Clone the memory that the environment names, return its store; None if that takes longer than `JOIN_SECONDS`."""
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
         return None
@@ -35,7 +35,7 @@ def joined(app: App, folder: str, owner: int) -> str | None:
 
 
 def join(app: App, owner: int) -> None:
-    """Clone the memory that the environment names, without its history, and note that the agent is to be shown it."""
+    """Clone the memory that the environment names, without history, and mark it to be shown to the agent."""
     from gitmem.record.fact_edits import look_at_arrivals
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address
@@ -51,7 +51,7 @@ def join(app: App, owner: int) -> None:
 
 
 def find(app: App, folders: Sequence[str]) -> str | None:
-    """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
+    """Return the store of the first folder with one, of `folders`, the host's project folder and the current folder."""
     for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
             with contextlib.suppress(RefusedError):
@@ -62,7 +62,7 @@ def find(app: App, folders: Sequence[str]) -> str | None:
 
 
 def connected(app: App, folder: str) -> str | None:
-    """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
+    """Reconnect an accepted memory on a branch whose folder is gone; return its folder, None if there is none."""
     for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(start) and "\0" not in start:
             with contextlib.suppress(GitmemError):

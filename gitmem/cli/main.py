@@ -1,4 +1,4 @@
-"""The entry point: find the command and run it; the one place that turns errors into messages and exit codes."""
+"""The entry point: find and run the command; only this module turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gitmem.text.terminal import json_text, mask_urls, plain, styled
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
-# errors of a disk that is full, read-only or another user's: no bugs
+# errors of a full or read-only disk, or of permissions: no bugs
 _OF_DISKS = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM")}
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
@@ -103,7 +103,7 @@ def _next_step(app: App) -> str:
 
 
 def _complete(app: App) -> None:
-    """Answer the shell that wants to complete a command line, and end (https://kislyuk.github.io/argcomplete)."""
+    """Answer a shell's request for completions, and exit (https://kislyuk.github.io/argcomplete)."""
     import argcomplete
 
     from gitmem.cli.commands.completion import offer_parts, offer_words
@@ -121,7 +121,7 @@ def _complete(app: App) -> None:
 
 
 def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> int:
-    """Print an error and log it, unless it is the user's; an unexpected one's traceback goes to log or stderr."""
+    """Print an error, and log it unless the user caused it; write an unexpected one's traceback to log or stderr."""
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
         from gitmem.platform.barred import barred
 
@@ -140,7 +140,7 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
         else:
             report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
             report["traceback"] = failure.traceback
-    report = {key: mask_urls(value) for key, value in report.items()}  # it may quote an address with its password
+    report = {key: mask_urls(value) for key, value in report.items()}  # an address in it may have a password
     if as_json:
         print(json_text({**report, "exit_code": int(code)}), file=app.err)
         return code
@@ -160,7 +160,7 @@ def _log(app: App, args: Args | None, error: Exception) -> str:
         failure = failure_of(now(), args.command, error.message if isinstance(error, GitmemError) else error)
         journal = FailureLog(app._replace(args=args).open().private)
         return journal.path * journal.record(failure)
-    except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
+    except Exception:  # noqa: BLE001  # there is no store, or it caused the error
         return ""
 
 
@@ -177,5 +177,5 @@ def run() -> None:
                 code = ExitCode.FAILURE
                 with contextlib.suppress(OSError):
                     print(f"gitmem: {not_printed(error)}", file=sys.stderr)
-    # Tearing the interpreter down would cost a tenth of a save.
+    # Without the interpreter's shutdown, which would take a tenth of a save.
     os._exit(code)

@@ -1,7 +1,6 @@
-"""Commits, entries, differences and findings as JSON with stable keys and as text for people; questions and progress.
+"""Render commits, entries, differences and findings, as JSON with stable keys and as text; ask questions.
 
-Text from a file or a commit loses its control characters on the way out: an escape sequence in it could rewrite the
-screen.
+Control characters are removed from text of a file or a commit, since an escape sequence could rewrite the screen.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ def agreed(
     yes: bool = False,
     nothing: str = "",
 ) -> bool:
-    """Ask whether to do what `would` names, unless `--yes` did, or say `nothing`; RefusedError without a terminal."""
+    """Ask for consent to what `would` names unless `yes`; after a no print `nothing`; RefusedError off a terminal."""
     if yes:
         return True
     if not app.can_ask():
         raise RefusedError(f"{would}, and nobody is at a terminal to be asked.", f"{remedy} Nothing was done.")
-    said = bool(app.ask(question))
-    if nothing and not said:
+    consent = bool(app.ask(question))
+    if nothing and not consent:
         print(nothing, file=app.err)
-    return said
+    return consent
 
 
 def reversal(commit: str = "") -> str:
-    """Return the last line of a command that changed much: how its commit is undone, or that nothing undoes it."""
+    """Return the last line of a command that changes much: how to undo its commit, or that it cannot be undone."""
     return f"To reverse this: gitmem undo {commit[:10]}" if commit else "This cannot be undone."
 
 
@@ -56,17 +55,17 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def first_of(lines: Sequence[str], most: int) -> list[str]:
-    """Return the first of some lines, indented, and how many more there are."""
+    """Return the first `most` lines, indented, and the number of the others."""
     more = [f"  … and {len(lines) - most} more; --json lists all"] if len(lines) > most else []
     return [*(f"  {line}" for line in lines[:most]), *more]
 
 
 def few(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of some names in a line."""
+    """Return the first `most` names on one line."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
-# The longest prefix first; styles as git has them.
+# The longest prefix first; git's styles.
 _PATCH = (
     *((prefix, "head") for prefix in ("+++", "---", "diff ")),
     *(("commit ", "id"), ("@@", "hunk"), ("+", "added"), ("-", "removed")),
@@ -93,7 +92,7 @@ def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
 
 
 def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
-    """Return findings as lines: the message, below it the places and the remedy."""
+    """Return findings as lines: message, places, remedy."""
     lines = []
     for finding in findings:
         level, check = app.styled(finding.level, f"{finding.level:<7}"), f"{finding.check} "
@@ -116,7 +115,7 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
 
 
 def commit_line(record: CommitRecord, app: App, store: Store) -> str:
-    """Return a commit as one line, with another author's name, on a terminal no longer than that is wide."""
+    """Return a commit as one line, with the name of another author, cut to the terminal's width."""
     line = plain(f"{record.commit[:SHORT]} {record.date:{MINUTES}} {_whose(record, store)}  {record.subject}")
     screen = app.screen(app.out)
     return clipped(line, screen.columns) if screen and screen.columns else line

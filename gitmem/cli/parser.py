@@ -1,4 +1,4 @@
-"""Read a command line by argparse, whose parsers are made of commands.txt: help, and what an unknown word meant."""
+"""Parse a command line with argparse parsers built from commands.txt; print help, and suggest corrections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gitmem.errors import UsageError
 from gitmem.platform.machine import install_command
 from gitmem.values import Any, NoReturn
 
-vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
+vars(argparse)["_"] = str  # skip the search for translations, which takes a millisecond or two
 
 _ABOUT = "A memory for coding agents that lives in git."
 _EPILOG = """\
@@ -38,7 +38,7 @@ examples:
   gitmem help save                           what a command does, with examples
   gitmem help --all                          all commands, and the exit codes
 """
-_PROSE = 100  # columns of a paragraph of help, at most
+_PROSE = 100  # most columns of a paragraph of help
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -64,14 +64,14 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises usage errors, and the help that is asked for, for the error boundary to print."""
+    """Raises usage errors and requested help, which the error boundary prints."""
 
-    asked = ""  # the command whose help explains an error, if not this parser's
+    asked = ""  # the command to whose help an error refers, if not this parser's
 
     def __init__(self, *, json: bool = True, **options: Any) -> None:
-        # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
+        # A fixed width: argparse formats each argument once to check it, and would import shutil for the terminal's.
         super().__init__(formatter_class=lambda prog: _Formatter(prog, width=80), allow_abbrev=False, **options)
-        if json:  # no default: else that of an action would override what stands before it
+        if json:  # no default, which would override a `--json` before the action
             help_line = "print the result as JSON"
             self.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=help_line)
 
@@ -85,22 +85,22 @@ class Parser(argparse.ArgumentParser):
         raise HelpAskedError(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
-        """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
+        """Raise a usage error; leave out an argument's name that is just the list of choices, which the message has."""
         message = re.sub(r"^argument [^\s|]+\|\S+: (?=invalid choice)", "", message)
         near = _near_choice(message) or self._near_option(message)
         hint = f"Did you mean '{near}'? " if near else self._filter_hint(message) or self._word_hint(message)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"{hint}'{self.asked or self.prog} --help' shows how.")
 
     def _filter_hint(self, message: str) -> str:
-        """Return how a search is narrowed where an option was taken for it; "" elsewhere."""
+        """Return how to filter a search if the user tried an option for it, else ""."""
         from gitmem.search.query import FILTERS  # late: few command lines are wrong
 
         match = re.match(rf"unrecognized arguments: --({'|'.join(FILTERS)})(?: (\S+))?", message)
-        said = f"{match[1]}:{match[2] or '…'}" if match and self.asked == "gitmem search" else ""
-        return f"A filter is a word of the query: gitmem search 'WORDS {said}'. " if said else ""
+        filtered = f"{match[1]}:{match[2] or '…'}" if match and self.asked == "gitmem search" else ""
+        return f"A filter is a word of the query: gitmem search 'WORDS {filtered}'. " if filtered else ""
 
     def _word_hint(self, message: str) -> str:
-        """Return what to do about a word too many, or missing; "" where that is unknown."""
+        """Return what to do about a superfluous or missing word, "" if unknown."""
         option = re.match(r"argument (?:-\w/)?(--[\w-]+): expected one argument", message)
         if option and (known := self._option_string_actions.get(option[1])) and not (known.choices or known.type):
             return f"A text that begins with '-' stands behind '=': {option[1]}='-…'. "
@@ -110,7 +110,7 @@ class Parser(argparse.ArgumentParser):
         return _TOO_MANY.get(" ".join(filter(None, (self.asked or self.prog, *match.groups()))), "") if match else ""
 
     def _near_option(self, message: str) -> str:
-        """Return the option like one that is unknown, of this command or those below it; "" if none is."""
+        """Return the most similar option of this command or its subcommands to an unknown one, or ""."""
         match = re.match(r"unrecognized arguments: (--[\w-]+|-v\b)", message)
         known = {*self._option_string_actions}
         for _, _, own in own_commands(self):
@@ -132,14 +132,14 @@ _TOO_MANY = {
     "gitmem why": "A line is written PATH:LINE. ",
     "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire TEXT'. ",
 }
-# Types of memories, as issue trackers and commit conventions call them, and acts, as shells do.
+# Names of memory types in issue trackers and commit conventions, and of acts in shells.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "lesson": "learning"}
 _SAME["fact"] = "decision"
 _SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire remove") | {"ls": "list", "new": "add", "update": "edit"}
 
 
 def _near_choice(message: str) -> str:
-    """Return the choice like an invalid one, whatever its case; "" if none is."""
+    """Return the choice most similar to an invalid one, ignoring case, or ""."""
     match = re.search(r"invalid choice: '([^']*)' \(choose from ([^)]{0,4000})\)", message)
     if match is None:
         return ""
@@ -149,7 +149,7 @@ def _near_choice(message: str) -> str:
 
 
 def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentParser:
-    """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command.
+    """Return the parser with sub-parsers of these commands; without names, with a help line for each command.
 
     Errors refer to the help of the command `asked`, by default the first one.
     """
@@ -164,7 +164,7 @@ def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentPars
     parser.add_argument("--for-agent", action="store_true", help="fence what is remembered, as data for an agent")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
     parser.add_argument("--private", action="store_true", help="use what is private to the project: it is sent nowhere")
-    # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
+    # Without `prog` argparse formats a usage line to find it, for which it asks the terminal's width.
     commands = parser.add_subparsers(
         dest="command",
         metavar="COMMAND",
@@ -172,7 +172,7 @@ def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentPars
         prog="gitmem",
         help=None if names else argparse.SUPPRESS,
     )
-    for name in names or (command for command in COMMANDS if command not in PLUMBING):  # completion offers them
+    for name in names or (command for command in COMMANDS if command not in PLUMBING):  # for completion
         if names:
             _add_command(commands, name)
         else:
@@ -193,14 +193,14 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> Non
     if not own:
         return
     actions = command.add_subparsers(dest="action", metavar="ACTION", prog=f"gitmem {name}")
-    for words, one in own.items():
+    for words, part_help in own.items():
         part = actions.add_parser(
             words[len(name) + 1 :],
-            help=one.line,
-            description=f"{one.line[:1].upper()}{one.line[1:]}.",
+            help=part_help.line,
+            description=f"{part_help.line[:1].upper()}{part_help.line[1:]}.",
             epilog=_titled([line for line in shown if f"gitmem {words}" in line] or [f"  gitmem {words}"]),
         )
-        _add_arguments(part, one.text)
+        _add_arguments(part, part_help.text)
         if words == f"{name} {section.usual}":
             defaults = {action.dest: action.default for action in part._actions}  # noqa: SLF001
             usual = {dest: value for dest, value in defaults.items() if value is not argparse.SUPPRESS}
@@ -217,7 +217,7 @@ def _add_arguments(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def own_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
-    """Yield the commands below a command: its word, line of help and parser."""
+    """Yield the subcommands of a command: word, line of help and parser."""
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             lines = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
@@ -254,7 +254,7 @@ def listed_commands(groups: Mapping[str, Iterable[str]]) -> str:
     return listed({title: lines_of(names) for title, names in groups.items()})
 
 
-# What other programs call it, and where a command stands for several the first one that a user wants.
+# Other programs' names of commands; for one that means several here, the first one needed.
 _MEANT = {
     **dict.fromkeys(("add", "remember", "note", "new", "create"), "save"),
     **dict.fromkeys(("find", "grep", "query", "lookup"), "search"),
@@ -277,10 +277,10 @@ _MEANT = {
 
 
 def parse(argv: Sequence[str]) -> Args:
-    """Return what a command line says; raises UsageError, or HelpAskedError with the help."""
+    """Return the arguments of a command line; raises UsageError, or HelpAskedError with the help."""
     word = command_word(argv)
     place = command_place(argv)
-    if place and argv[0] in {"-h", "--help", "--json"}:  # of that command
+    if place and argv[0] in {"-h", "--help", "--json"}:  # an option of that command
         argv = [*argv[1 : place + 1], argv[0], *argv[place + 1 :]]
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
@@ -291,12 +291,12 @@ def parse(argv: Sequence[str]) -> Args:
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     place = command_place(argv)
     if place is not None and [*argv[place : place + 2]] in (["config", "set"], ["config", "get"]):
-        said = " ".join(map(shlex.quote, argv[place + 2 :])) or "KEY VALUE"
-        raise UsageError(f"'gitmem config' takes no '{argv[place + 1]}'.", f"Try: gitmem config {said}")
+        rest = " ".join(map(shlex.quote, argv[place + 2 :])) or "KEY VALUE"
+        raise UsageError(f"'gitmem config' takes no '{argv[place + 1]}'.", f"Try: gitmem config {rest}")
     part = " ".join(argv[place : place + 2]) if place is not None else ""
     parser = build_parser([] if word is None else [word], part if part in sections() else "")
     args = parser.parse_args(_with_usual(argv), Args())
-    if word is None:  # an unknown option is said before
+    if word is None:  # an unknown option was reported before
         parser.error("the following arguments are required: COMMAND")
     return args
 

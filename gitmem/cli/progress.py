@@ -13,7 +13,7 @@ _BAR, _WIDTH = 24, 78  # columns of the bar, and of its line
 
 
 class Progress:
-    """Tells a user at a terminal, after a second, which step runs; shows a bar if the work is counted."""
+    """After a second, shows a user at a terminal the running step, or a bar if the work is counted."""
 
     def __init__(self, err: TextIO, step: str = "") -> None:
         self._err = err
@@ -36,7 +36,7 @@ class Progress:
             self._draw("")
 
     def step(self, name: str) -> None:
-        """Note the step that runs from now on."""
+        """Set the step that runs from now on."""
         self._current = name
         if self._talks:
             self._talk()
@@ -47,7 +47,7 @@ class Progress:
             print(f"gitmem: {self._current} …", file=self._err, flush=True)
 
     def show(self, done: int, total: int, note: str = "") -> None:
-        """Draw the bar; without a note it says how long the rest will take."""
+        """Draw the bar, with a note or else the remaining time."""
         spent = time.monotonic() - self._begun
         rest = f"{spent / done * (total - done):,.0f} s left" if done else ""
         self._draw(

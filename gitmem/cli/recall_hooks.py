@@ -1,7 +1,7 @@
-"""Answer a prompt with memories of its subject, an error with its fix, and show the user a sign of use.
+"""Answer a prompt with related memories, an error with its fix, and show the user a line about that.
 
-If this is slow or fails, it prints nothing and the host goes on. An agent asks for a status line after each answer, so
-`gitmem.__main__` calls `tell_sign` without a parser, and this imports little.
+If this is slow or fails, it prints nothing and the host continues. An agent requests a status line after each answer,
+so `gitmem.__main__` calls `tell_sign` without a parser, and this imports little.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
 
 
 def follow_settings(store: Store, spool: HookSpool) -> None:
-    """Tell hooks/hook.sh which events need no answer."""
+    """Set the marks by which hooks/hook.sh knows which events need no answer."""
     spool.set_silent(PROMPT, silent=not store.config.recall.prompt)
     spool.set_silent(ERROR, silent=not store.config.recall.error)
 
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
-    """Return memories of the prompt of an event and what fixed its error before; `name` is gitmem's name of it."""
+    """Return memories related to an event's prompt, and the earlier fix of its error; `name` is gitmem's event name."""
     from gitmem.hosts.host import text_of  # late: a status line needs none
 
     session, prompt, error = (text_of(payload, key) for key in ("session_id", "prompt", "error"))
@@ -45,8 +45,8 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     if name == ERROR and error and store.config.recall.error:
         from gitmem.tell.known_errors import tell_error
 
-        said = text_of(payload, "tool_input", "command")
-        texts.append(_first_told(store, lambda memory: tell_error(memory, session, error, said)))
+        command = text_of(payload, "tool_input", "command")
+        texts.append(_first_told(store, lambda memory: tell_error(memory, session, error, command)))
     return "\n\n".join(filter(None, texts))
 
 
@@ -57,7 +57,7 @@ _KEPT = (
 
 
 def said_kept(store: Store, name: str, payload: dict[str, object]) -> str:
-    """Return, for a prompt that asks not to be remembered, that it is, and what would keep it out; else ""."""
+    """For a prompt that asks not to be remembered, return that it is recorded and how to prevent that; else ""."""
     from gitmem.hosts.host import text_of
     from gitmem.store.layers import mode_words
     from gitmem.text.words import phrases
@@ -68,7 +68,7 @@ def said_kept(store: Store, name: str, payload: dict[str, object]) -> str:
 
 
 def _first_told(store: Store, tell_from: Callable[[Store], str]) -> str:
-    """Return what the store tells, else what the project's private store tells."""
+    """Return the text from the store, or if empty from the project's private store."""
     text = tell_from(store)
     if text or not has_home_stores(store.context.home):
         return text
@@ -81,7 +81,7 @@ def _first_told(store: Store, tell_from: Callable[[Store], str]) -> str:
 def tell(
     out: TextIO, answer: Callable[[str], dict[str, object]], text: str, more: Mapping[str, object] | None = None
 ) -> None:
-    """Print a text in the host's form, which `answer` makes, and `more` of the answer, if there is any."""
+    """Print a text in the host's form, made by `answer`, merged with `more`; nothing if both are empty."""
     import json  # late: a status line needs none
 
     reply = {**(answer(text) if text else {}), **(more or {})}
@@ -90,22 +90,22 @@ def tell(
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
-    """Tell a starting session that its store is refused, that nothing is recorded, and what to run."""
+    """Show a starting session that its store is refused, that nothing is recorded, and what to run."""
     from gitmem.hosts.registry import find_host
     from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)
     if not agent.tells_later("SessionStart"):
-        said = plain(f"gitmem records nothing of this session. {error.sentences}")
+        message = plain(f"gitmem records nothing of this session. {error.sentences}")
         event = str(payload.get("hook_event_name"))
-        tell(out, partial(agent.answer, event), fenced(said, "start"))
+        tell(out, partial(agent.answer, event), fenced(message, "start"))
 
 
 SIGN = "sign"  # file of the private folder
 
 
 def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = "", *, recorded: bool) -> str:
-    """Return the line that tells a user what a session was shown, and keep it for status lines."""
+    """Return the line about what a session was shown, and store it for status lines."""
     from gitmem.document.ids import is_fact_id
     from gitmem.store.layers import mode_words
     from gitmem.tell.start import LEARNED
@@ -116,8 +116,8 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = ""
     counts = {"decision": kinds.count("d"), "open issue": kinds.count("i")}
     rest = len(kinds) - sum(counts.values())
     counts["other fact" if any(counts.values()) else "fact"] = rest
-    told = ", ".join(count(number, what) for what, number in counts.items() if number) or "the last work"
-    line = f"gitmem: {told} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
+    shown = ", ".join(count(number, what) for what, number in counts.items() if number) or "the last work"
+    line = f"gitmem: {shown} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
     mode = mode_words(store, session) or "recording"
     line += f"; {mode}" if recorded else "; NOT recording: 'gitmem doctor' says why"
     with (
@@ -137,14 +137,14 @@ NOT_YET = "gitmem: no session is recorded here yet"
 
 
 def tell_sign(folder: str) -> None:
-    """Print the line of a folder's project, or of the JSON on stdin, if its store is accepted; as hook.sh does."""
+    """Print the line of the project of a folder, or of the JSON on stdin, if its store is accepted; as hook.sh does."""
     with contextlib.suppress(GitmemError, OSError, ValueError, AttributeError, TypeError):
         payload = "" if sys.stdin.isatty() else sys.stdin.read()
         print(_sign_of(os.path.join(folder, _named(payload) if payload else "")))
 
 
 def _sign_of(folder: str) -> str:
-    """Return the line that the last start left in a folder's store, or that nothing is recorded."""
+    """Return the line that the last start stored for a folder, or that nothing is recorded."""
     home = os.environ.get("HOME") or os.path.expanduser("~")
     root = find_store(folder, home)
     if root is None:
@@ -160,7 +160,7 @@ def _sign_of(folder: str) -> str:
 
 
 def _named(payload: str) -> str:
-    """Return the folder that an agent's question names, "" if it names none."""
+    """Return the folder in an agent's request, "" if it has none."""
     folder, closed, _ = payload.partition('"workspace":{')[2].partition('"project_dir":"')[2].partition('"')
     if closed and "\\" not in folder:  # as in hooks/hook.sh
         return folder

@@ -13,9 +13,9 @@ from functools import cache
 
 from gitmem.values import Any, Value
 
-# The first screen of `gitmem --help`, in groups. The lines, texts and arguments of all commands stand in
-# gitmem/cli/commands.txt. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module
-# of gitmem.cli.commands that `MODULES` names, by default the one of the same name.
+# The first screen of `gitmem --help`, in groups. gitmem/cli/commands.txt has the lines, texts and arguments of all
+# commands. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module of
+# gitmem.cli.commands with the same name, unless `MODULES` names another.
 GROUPS = {
     "begin": ("init", "install", "uninstall", "clone", "import"),
     "save and find": ("save", "search", "show", "facts", "review"),
@@ -26,8 +26,8 @@ COMMON = (  # printed by `gitmem` alone
     *("status", "search", "show", "save", "facts", "review", "why", "undo", "pause"),
     *("sync", "remote", "web", "doctor"),
 )
-# The others, each under the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
-# replay`. Those under "more" are parts of none.
+# The other commands, each under a command of the first screen: `gitmem import replay` is also `gitmem replay`. Those
+# under "more" belong to none.
 PARTS = {
     "clone": ("join",),
     "save": ("private", "pause", "resume", "promote", "demote"),
@@ -47,7 +47,7 @@ PARTS = {
     ),
 }
 FREE = ("search", "more")  # `gitmem search recall` searches for a word
-PLUMBING = ("hook", "merge-driver")  # not for people
+PLUMBING = ("hook", "merge-driver")  # called by programs only
 _OF_MODULES = {  # modules of commands that have none of their own name
     "agents": "uninstall",
     "completion": "help",
@@ -68,7 +68,7 @@ COMMANDS = tuple(name for group in (*GROUPS.values(), *PARTS.values(), PLUMBING)
 
 
 class HelpAskedError(Exception):
-    """The command line asks for help, which is the message."""
+    """The user asked for help; the message is the help."""
 
 
 def command_word(argv: Sequence[str]) -> str | None:
@@ -89,7 +89,7 @@ def command_place(argv: Sequence[str]) -> int | None:
 
 
 def unfolded(argv: Sequence[str]) -> Sequence[str]:
-    """Return a command line without the command around a part: `upkeep check` as `check`."""
+    """Return a command line without the enclosing command: `upkeep check` becomes `check`."""
     place = command_place(argv)
     if place is None or argv[place] in FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
         return argv
@@ -104,7 +104,7 @@ def runner(name: str) -> Any:
 
 
 class HelpSection(Value):
-    """A section of commands.txt: the subcommand that runs if none is named, the line in lists, the text."""
+    """A section of commands.txt: the default subcommand, the line in lists, the text."""
 
     usual: str
     line: str
@@ -125,7 +125,7 @@ class HelpSection(Value):
 
 @cache
 def sections() -> Mapping[str, HelpSection]:
-    """Return the sections of commands.txt by the words of their commands."""
+    """Return the sections of commands.txt by command."""
     with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
         parts = file.read().split("\n== ")[1:]
     by_words = {}
@@ -137,7 +137,7 @@ def sections() -> Mapping[str, HelpSection]:
     return by_words
 
 
-# Lists that commands.txt names: the module, imported when an argument needs it, and the name in it.
+# Lists that commands.txt refers to: the module, imported on use, and the name in it.
 _LISTS = {
     "$agents": ("gitmem.hosts.registry", "NAMES"),
     "$ops": ("gitmem.document.message", "Op"),
@@ -146,7 +146,7 @@ _LISTS = {
 
 
 def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], str]]:
-    """Yield a section's arguments, as the head of commands.txt notes them: mark, names, options, and help."""
+    """Yield a section's arguments (syntax: the head of commands.txt): mark, names, options, and help."""
     for line in filter(None, text.split("\n")):
         usage, _, help_line = line[2:].partition("  ")
         if usage.startswith("@"):
@@ -182,7 +182,7 @@ def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def _value(usage: str, options: dict[str, Any], *, is_named: bool) -> str:
-    """Put what a usage says of the value into `options`, and return the value's name."""
+    """Add the usage's description of the value to `options`, and return the value's name."""
     if usage.endswith("!"):
         options["required"] = True
     value, _, choices = usage.removesuffix(" ...").removesuffix("!").partition("{")
@@ -226,16 +226,16 @@ def share(text: str) -> float:
 
 
 def memory_type(text: str) -> str:
-    """Return the type of a memory that a word names; facts call two types by other names."""
+    """Return the memory type that a word names; for facts two types have other names."""
     return {"solution": "error_fix", "core-logic": "learning"}.get(text, text)
 
 
 _TYPES: Mapping[str, Callable[[str], float | str]] = {"N": whole_number, "0-1": share, "TYPE": memory_type}
-_LIKE = 0.7  # the similarity of two words of which one may be meant by the other
+_LIKE = 0.7  # similarity from which one word may be a misspelling of another
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the name that a word was meant to be: its letters in another order, one like it, its beginning; or ""."""
+    """Return the name that a word misspells: same letters in another order, a similar one, or its prefix; or ""."""
     from difflib import get_close_matches
 
     bare = {name.lstrip("-"): name for name in known}

@@ -1,4 +1,4 @@
-"""The agents on this machine: choose those that a command means, and take gitmem out of their settings."""
+"""Choose the agents of a command, and take gitmem out of their settings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from gitmem.text.sentences import count, listed
 
 
 def found_hosts(app: App) -> list[Host]:
-    """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
+    """Return the hosts on this machine: those with a program on the PATH, or a folder in the home."""
     return [
         host
         for host in map(find_host, NAMES)
@@ -71,7 +71,7 @@ def chosen_hosts(args: Args, app: App) -> list[Host]:
 
 
 def own_program(app: App) -> str:
-    """Return the path of the `gitmem` that hooks are to start, "" if there is none."""
+    """Return the path of the `gitmem` that hooks should start, "" if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "gitmem.exe" if sys.platform == "win32" else "gitmem")
     program = find_program("gitmem", app.environ, SCRIPTS_TOO)
     return program or (beside if os.access(beside, os.X_OK) else "")
@@ -85,7 +85,7 @@ def chosen_scope(args: Args) -> Scope | None:
 
 
 def find_manifest(app: App, scope: Scope, host: Host) -> Manifest | None:
-    """Return the manifest of a scope: of the user's store for their settings, else of the project's store, if any."""
+    """Return the manifest of a scope: in the user's store for their settings, else in the project's store, if any."""
     if scope is Scope.USER:
         root = user_store(app.home())
         check_hosts_untracked(root, app.environ)
@@ -102,7 +102,7 @@ def place_of(app: App, scope: Scope) -> InstallPlace:
 
 
 def short_path(app: App, path: str) -> str:
-    """Return a path as seen from the project's top, or from the home as `~`."""
+    """Return a path relative to the project's top, or to the home as `~`."""
     top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(), app.home()), app.home()))
     return (
         path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
@@ -110,7 +110,7 @@ def short_path(app: App, path: str) -> str:
 
 
 def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool = False) -> str:
-    """Return a line for each file that gitmem is taken out of, those of a project below its folder."""
+    """Return a line for each changed file, a project's files below its folder."""
     words = ("Would remove", "Would take gitmem out of") if dry_run else ("Removed", "Took gitmem out of")
     folders, files = dict[str, list[str]](), dict[str, list[SettingsChange]]()
     for change in (change for change in changes if change.changes):
@@ -128,7 +128,7 @@ def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool =
 
 
 def in_folder(folder: str) -> str:
-    """Return the line that names the project whose files the next lines are about."""
+    """Return the line with the project of the files in the next lines."""
     return f"In {folder}:"
 
 
@@ -181,8 +181,8 @@ def run_uninstall(args: Args, app: App) -> int:
     if is_last:
         take_answer_back(app.context())
     if text and is_last:
-        said = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
-        app.notices((f"That was the last agent with gitmem. {said}",))
+        hint = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
+        app.notices((f"That was the last agent with gitmem. {hint}",))
     return code
 
 
@@ -195,18 +195,18 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     made, paths = made_settings(app.home()), {edit.path for edit in edits}
     is_here = hooked_file(host, place) or not host.events or not made.isdisjoint(paths)
     lost = is_here and paths.isdisjoint(records)
-    if lost:  # the store is gone, and the record with it: go by what this version writes
+    if lost:  # the store is gone with its record: assume what this version writes
         records |= _records_of_copy(place, edits, records, made)
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
-    # A file that only an earlier version wrote is in the record alone.
+    # Files that only an earlier version wrote are known by the record alone.
     whole = [path for path, record in records.items() if WHOLE in record.noted]
     top = os.path.join(place.project, "")
     brought = [path for path in whole if scope is Scope.USER or path in paths or path.startswith(top)]
-    if scope is not Scope.LOCAL:  # both kinds of a project have one record
+    if scope is not Scope.LOCAL:  # both scopes of a project share one record
         _say_elsewhere(app, host, [path for path in whole if path not in brought])
     own += [FileEdit(path, "", b"") for path in brought if path not in paths]
-    planned = []  # all, before the first is carried out: settings that cannot be read stop it
+    planned = []  # plan all before the first is carried out: unreadable settings stop it
     for path, there in by_path(own).items():
         is_whole = isinstance(there[0], FileEdit)
         if path in records or (not is_whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
@@ -228,7 +228,7 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
 def _records_of_copy(
     place: InstallPlace, edits: Iterable[Edit], records: Mapping[str, InstallRecord], made: Collection[str]
 ) -> dict[str, InstallRecord]:
-    """Return records of files here: those of the same files where this folder was copied from, else what files show."""
+    """Return records for files of a copied folder: those of the original's files, else by the files' content."""
     top, found = os.path.join(place.project, ""), {}
     for edit in edits:
         below = os.sep + edit.path.removeprefix(top) if edit.path.startswith(top) else ""
@@ -239,11 +239,11 @@ def _records_of_copy(
 
 
 def _say_elsewhere(app: App, host: Host, paths: Sequence[str]) -> None:
-    """Say that these files stay: they were written for another work tree, or for what this folder was copied from."""
+    """Print that these files stay: they were written for another work tree, or for the original of this copy."""
     if present := [path for path in paths if os.path.lexists(path)]:
         folder = project_top(os.path.dirname(present[0]), app.home())
-        said = f"{count(len(present), 'file')} of gitmem's in {folder} stay: they are not of this folder."
-        app.notices((f"{said} To take them out: gitmem -C {shlex.quote(folder)} uninstall {host.name}",))
+        notice = f"{count(len(present), 'file')} of gitmem's in {folder} stay: they are not of this folder."
+        app.notices((f"{notice} To take them out: gitmem -C {shlex.quote(folder)} uninstall {host.name}",))
 
 
 def _folders(place: InstallPlace, path: str) -> Iterator[str]:
@@ -254,7 +254,7 @@ def _folders(place: InstallPlace, path: str) -> Iterator[str]:
 
 
 def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
-    """Return the files and lists that another scope or host with hooks also uses; with --everything their hooks."""
+    """Return the files and lists that another scope or host with hooks also uses; with --everything only hooks."""
     needed = set()
     for place in (place_of(app, elsewhere) for elsewhere in host.scopes if elsewhere is not scope):
         if hooks := hooked_file(host, place):
@@ -276,22 +276,22 @@ def _carried_out(args: Args, change: SettingsChange, manifest: Manifest | None =
 
 
 def _nothing(hosts: list[Host]) -> str:
-    """Return the message for settings without anything of gitmem's."""
+    """Return the message for settings without gitmem."""
     has = "have" if len(hosts) > 1 else "has"
     return f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
 
 
 def _left_for_user(args: Args, app: App, hosts: list[Host]) -> str:
-    """Return which of the hosts stay installed for all projects, and the command that takes them out; "" if none."""
+    """Return which hosts stay installed for all projects, and the command to uninstall them; "" if none."""
     place = place_of(app, Scope.USER)
     files = [short_path(app, path) for host in hosts if (path := hooked_file(host, place))]
     named = "--all" if args.all else hosts[0].name
-    said = f"Still installed for all your projects, by hooks in {listed(files)}. To take that out"
-    return f"{said}: gitmem uninstall {named} --user" * bool(files)
+    notice = f"Still installed for all your projects, by hooks in {listed(files)}. To take that out"
+    return f"{notice}: gitmem uninstall {named} --user" * bool(files)
 
 
 def _run_everything(args: Args, app: App) -> None:
-    """Show what gitmem left on this machine outside of its stores; remove it if the user agrees."""
+    """Show what gitmem wrote on this machine outside of its stores; remove it if the user agrees."""
     if args.host or args.all or chosen_scope(args):
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
     planned = Args(**{**vars(args), "dry_run": True})
@@ -315,14 +315,14 @@ def _run_everything(args: Args, app: App) -> None:
 
 
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
-    """Take gitmem out of all recorded settings and remove its own files; `folders` gets the folders of both."""
+    """Take gitmem out of all recorded settings and remove its own files; add the folders of both to `folders`."""
     changes: list[tuple[Scope, SettingsChange]] = []
     home = os.path.realpath(app.home())
     here = project_top(app.folder(), home)
     recorded = (os.path.join(recorded_place(path, home), "") for path, _ in recorded_stores(home))
     known = (*settings_with_hooks(home), *known_stores(home), *recorded)
     projects = dict.fromkeys([here, *(_project_of(path, home) for path in known)])
-    # The user's own first: in the home folder they are also found as a project's.
+    # The user's own first, which in the home folder are also found as a project's.
     places = [(here, Scope.USER)] + [(project, scope) for project in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
         there = Args(**{**vars(args), "directory": folder, "user": False})
@@ -339,7 +339,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     if not args.dry_run:
         take_answer_back(app.context())
     made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
-    gone = [path for path, _ in stores if not recorded_store(path, home)]  # the others stay what they are: made here
+    gone = [path for path, _ in stores if not recorded_store(path, home)]  # keep the records of existing stores
     unused = [os.path.join(home, *name) for name in (MACHINE, MARKER) if not known_stores(home)]
     own = [*made, *gone, *jobs, *unused]
     folders.update(os.path.join(home, *FOLDER[:end]) for end in range(1, len(FOLDER) + 1))
@@ -351,16 +351,16 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
 
 
 def _stores_left(app: App) -> tuple[str, ...]:
-    """Return the notice that names the memories on this machine, and the commands that delete them."""
+    """Return the notice with the memories on this machine, and the commands that delete them."""
     stores = known_stores(os.path.realpath(app.home()))
     commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
     delete = "To delete them here, and last gitmem's list of them:"
-    said = f"The memories stay: {listed(stores)}, and their copies on remotes. {delete}"
-    return ("\n  ".join([said, *commands]),) if stores else ()
+    notice = f"The memories stay: {listed(stores)}, and their copies on remotes. {delete}"
+    return ("\n  ".join([notice, *commands]),) if stores else ()
 
 
 def _deletes(store: str) -> str:
-    """Return the command that deletes a store, with its branch if it is on one of the project's."""
+    """Return the command that deletes a store, with its branch if it is in the project's repository."""
     layout = find_layout(store)
     if layout is None or layout.common_dir.startswith(os.path.join(os.path.realpath(store), "")):
         return f"rm -r {shlex.quote(store)}"
@@ -370,13 +370,13 @@ def _deletes(store: str) -> str:
 
 
 def _project_of(path: str, home: str) -> str:
-    """Return the project of recorded settings, or of a store, "" if they are of no project."""
+    """Return the project of recorded settings or a store, "" if they belong to none."""
     folder = project_top(os.path.dirname(path), home)
     return folder if is_project(folder) else ""
 
 
 def _take_from_git(args: Args, app: App) -> list[SettingsChange]:
-    """Take the line of a store that is gone out of the project's `info/exclude`, and the merge driver out of one."""
+    """Remove a missing store's line from the project's `info/exclude`, and the merge driver from an existing store."""
     excluded = None if find_store(app.folder(), app.home()) else plan_unexclude(app.folder(), app.home())
     done = [_carried_out(args, SettingsChange(*excluded))] if excluded else []
     with contextlib.suppress(StoreNotFoundError):

@@ -1,4 +1,4 @@
-"""Help for a user and for a shell: the help of commands, the script of completion, completions of arguments."""
+"""Print the help of commands and the shell's completion script, and complete arguments."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from gitmem.text.terminal import clipped
 
 Offered = Mapping[str, str]  # words, each with its description
 _LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
-_NEWEST = 100  # commits and episodes that are offered
-_TEXT = 60  # columns of a fact beside its id
-_SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks words at
+_NEWEST = 100  # offered commits and episodes
+_TEXT = 60  # columns of a fact's text beside its id
+_SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes, or that separate its words
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
@@ -100,7 +100,7 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
         except (GitmemError, OSError):
             return {}
         found = {word: about for word, about in found.items() if word.startswith(prefix)}
-        # bash shows no descriptions: append them to the completions when it only lists them.
+        # bash shows no descriptions, so append them when it only lists completions.
         listed = app.environ.get("_ARGCOMPLETE_SHELL") == "bash" and app.environ.get("COMP_TYPE") in _LISTS
         if listed and len(found) > 1:
             return {

@@ -65,11 +65,11 @@ def _change(args: Args, app: App) -> None:
     app.notices(changed.notices)
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
-    said = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
+    report = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
     hint = app.undo_hint([commit])
     if not commit and value is not None:
         hint = f" (to unset it: gitmem config {'--user ' * args.user}{args.key} --unset)"
-    app.answer(said, f"{text} in {changed.path}{note}{hint}.", OWN)
+    app.answer(report, f"{text} in {changed.path}{note}{hint}.", OWN)
 
 
 def _setting_value(item: Setting) -> dict[str, object]:
@@ -89,25 +89,25 @@ def _as_yaml(value: object) -> str:
 
 
 def _trust(args: Args, app: App) -> None:
-    """Show the values that the store's config.yaml asks for, and record the user's yes to them."""
+    """Show the values in the store's config.yaml, and record that the user agrees to them."""
     store = app.settled()
-    asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
-    if not asked:
+    items = [item for item in store.config.untrusted if args.value in {None, item.key}]
+    if not items:
         app.answer({"store": store.root, "trusted": []}, "No setting waits for your agreement.", OWN)
         return
-    would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
-    # Shown with --yes as well: the values may have changed since the user looked.
+    would = f"{count(len(items), 'setting')} of {items[0].file} would count, for this store and on this machine"
+    # Shown even with --yes: the values may have changed since the user saw them.
     lines = [
-        f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(store.config, item.key))})" for item in asked
+        f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(store.config, item.key))})" for item in items
     ]
     app.notices(("\n".join([f"{would}:", *lines]),))
     remedy = "Repeat it with --yes if you want these values."
     if agreed(app, would, "\nDo you want these values?", remedy, yes=args.yes):
-        agree(store.context, store.root, {item.key: item.value for item in asked})
+        agree(store.context, store.root, {item.key: item.value for item in items})
     else:
-        asked = []
-    text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
-    app.answer({"store": store.root, "trusted": asked}, text, OWN)
+        items = []
+    text = f"You trust {count(len(items), 'setting')} now." if items else "Nothing was changed."
+    app.answer({"store": store.root, "trusted": items}, text, OWN)
 
 
 def _untrust(args: Args, app: App) -> None:
@@ -122,7 +122,7 @@ def _untrust(args: Args, app: App) -> None:
 
 
 def _exactly(value: object) -> str:
-    """Return a value as YAML in which every character can be seen: an invisible one could make it another value."""
+    """Return a value as YAML with every character visible, as an invisible one could change the meaning."""
     return "".join(
         character if character.isprintable() else f"\\u{ord(character):04x}" for character in _as_yaml(value)
     )

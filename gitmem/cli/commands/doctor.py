@@ -37,7 +37,7 @@ def run_doctor(args: Args, app: App) -> int:
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": findings}
     shown = [finding for finding in findings if args.verbose or finding.level != Level.OK]
-    counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
+    counted = [count(number, noun) for number, noun in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
     level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK
     ending = f"{app.styled(level, summary)}; {count(levels.count(Level.OK), 'check')} passed."
@@ -76,7 +76,7 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
 def _silent(
     app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], private: str
 ) -> Finding | None:
-    """Return that no event of a host has arrived in this project since its installation, with the likely cause."""
+    """Return the finding that no event of a host arrived here since its installation, with the likely cause."""
     since = last_installed(private, app.home(), host.label)
     if not since:
         return None
@@ -87,8 +87,8 @@ def _silent(
     if before := last_heard(private, (host.label,)):
         message += f" (the last one came on {local(datetime.fromtimestamp(before, UTC)):%Y-%m-%d %H:%M})"
     if begun:
-        told = count(begun, "session")
-        cause = f"{told} of it ran here since, so it does not run the hooks."
+        sessions = count(begun, "session")
+        cause = f"{sessions} of it ran here since, so it does not run the hooks."
         remedy = "Start it anew; if the next session is not recorded either, its list of hooks may say why."
         return Finding("host", Level.WARNING, f"{message}, though {cause}", remedy, tuple(hooked.values()))
     if Scope.PROJECT not in hooked and Scope.LOCAL not in hooked:
@@ -100,7 +100,7 @@ def _silent(
 def _broken_hooks(
     app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, heard: float
 ) -> Finding | None:
-    """Return why the hooks of one host record nothing, or not all; None if they do."""
+    """Return why the hooks of one host record nothing, or not everything; None if they do."""
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
     stops = stops_of(host, [place for place in places if place.scope in hooked], heard=heard)
@@ -132,10 +132,10 @@ def _is_of_other_version(edit: Edit) -> bool:
 
 
 def _stopped_server(app: App, host: Host) -> Obstacle | None:
-    """Return what keeps a host from starting the server, None if one of its settings starts it."""
+    """Return what prevents a host from starting the server, None if one of its settings starts it."""
     places = [place_of(app, scope) for scope in host.scopes]
     if host.events and not any(hooked_file(host, place) for place in places):
-        return None  # the list is another agent's, which shares it
+        return None  # the list belongs to another agent, which shares it
     listing = [
         place for place in places if any(edit.part == MCP and is_present(edit) for edit in edits_of(host, place))
     ]
@@ -146,12 +146,12 @@ def _stopped_server(app: App, host: Host) -> Obstacle | None:
 def _examine_servers(app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
     findings = []
-    told: set[str] = set()  # lists, which two hosts may share
+    seen: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
         items = [item for scope in host.scopes for item in edits_of(host, place_of(app, scope))]
         edits = (item for item in items if item.part == MCP)
-        listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
-        told.update(listings)
+        listings = [edit.path for edit in edits if edit.path not in seen and is_present(edit)]
+        seen.update(listings)
         if listings and not is_installed("mcp"):
             message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
             remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."

@@ -1,4 +1,4 @@
-"""Facts: list, show, add, edit, retire, confirm and resolve. What else was learned loads more (`learned.py`)."""
+"""Facts: list, show, add, edit, retire, confirm and resolve. `learned.py` has the rest, which imports more."""
 
 from __future__ import annotations
 
@@ -109,27 +109,27 @@ def _add(store: Store, args: Args, app: App) -> None:
     saved = save_text(store, text, kind, tags, host="cli", forbids=forbids)
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
-    told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
+    report = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
     if saved.known and (tags or args.kind not in {"", fact.kind}):
-        told += f"\n  Its kind and tags stay as they are: {fact.kind}."
+        report += f"\n  Its kind and tags stay as they are: {fact.kind}."
     if forbids:
         if not {*forbids} <= {*fact.forbids}:  # it was known already
             commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *forbids))), fact.enforce)
             fact = find_fact(store, fact.id)
         confirm_rule(store, fact)
-        told += f"\n  An agent is warned when it {_acts(fact)}"
+        report += f"\n  An agent is warned when it {_acts(fact)}"
         _warn_of_patterns(app, forbids)
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")
-    app.answer(value, f"{plain(told)}{undo}{'' if saved.known else '.'}", OWN)
+    app.answer(value, f"{plain(report)}{undo}{'' if saved.known else '.'}", OWN)
 
 
 def _kind_of(text: str, args: Args) -> str:
-    """Return the kind of a fact of which the user does not say it: a rule if it forbids, or if its words say so."""
+    """Return the kind of a fact that the user gave none: a rule if it forbids something, else by its words."""
     from gitmem.learn.statements import statements_of
 
-    stated = {FactKind.RULE} if args.forbids else {statement.kind for statement in statements_of(text)}
-    return "rule" if stated == {FactKind.RULE} else "decision"
+    kinds = {FactKind.RULE} if args.forbids else {statement.kind for statement in statements_of(text)}
+    return "rule" if kinds == {FactKind.RULE} else "decision"
 
 
 def _literals(fact: Fact) -> str:
@@ -150,7 +150,7 @@ def _warn_of_patterns(app: App, literals: Sequence[str]) -> None:
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:
-    """Set what a fact forbids, and what the agent is to do then; the user who says so confirms the rule, too."""
+    """Set what a fact forbids and how that is enforced; this also confirms the rule."""
     known = find_fact(store, args.fact)
     if bool(args.literal) == args.none:
         remedy = f"To take all of them out: gitmem facts forbid {known.id} --none"
@@ -158,8 +158,8 @@ def _forbid(store: Store, args: Args, app: App) -> None:
     commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
     fact = find_fact(store, known.id)
     confirm_rule(store, fact)
-    told = f"{_literals(fact)} now" if fact.forbids else "nothing now"
-    text = f"{fact.id} forbids {told}: {fact.description}"
+    report = f"{_literals(fact)} now" if fact.forbids else "nothing now"
+    text = f"{fact.id} forbids {report}: {fact.description}"
     _warn_of_patterns(app, args.literal)
     app.answer({**fact_value(fact), "commits": commits}, plain(text) + app.undo_hint(commits))
 

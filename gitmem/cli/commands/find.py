@@ -39,7 +39,7 @@ _SHORT = 10  # characters of an object id
 def find_hits(
     args: Args, app: App, *, deep: bool = False, history: bool = False
 ) -> tuple[Store, datetime, SearchAnswer]:
-    """Return the store that was searched, since when, and the answer; print once an hour why vectors were left out."""
+    """Return the searched store, the start time, and the answer; print once an hour why vectors were left out."""
     query = " ".join(args.query)
     check_query(query)
     store = app.settled()
@@ -119,7 +119,7 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
 def _highlighted(text: str, marks: Sequence[str], style: Callable[[str, str], str]) -> str:
     if not marks:
         return text
-    # Of a Latin word the stem was looked for, and the whole word is meant.
+    # The search uses the stem of a Latin word, but the whole word is highlighted.
     words = (re.escape(mark) + r"[a-z]*" * mark[-1:].isascii() for mark in marks)
     pattern = re.compile("|".join(words), re.IGNORECASE)
     return pattern.sub(lambda match: style("match", match[0]), text)
@@ -136,7 +136,7 @@ def run_search(args: Args, app: App) -> int:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, query, by_layer=by_layer)
     app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, query))
-    # At a terminal a user reads the text, which costs no tokens.
+    # A text on a user's terminal costs no tokens.
     note_asked(store, GivenText(began, app.session(), SEARCH, handles(hits)), text if app.for_agent() else "")
     if error := first_barred(store.root):
         app.notices((f"Not searched: {error.sentences}",))
@@ -160,13 +160,13 @@ def _search_stores(args: Args, app: App) -> None:
 
 
 def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
-    """Return a notice of how many hits are shown of how many, or that there are none."""
+    """Return a notice with the numbers of shown and of all hits, or that there are none."""
     if not answer.hits:
         if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
             return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
-        asked = parse_query(query)
-        other = "fewer words" if len(asked.terms) > 1 else "another word" if asked.terms else "another filter"
-        filters = " and ".join(f"{name}:{value}" for name, value in asked.filters)
+        parsed = parse_query(query)
+        other = "fewer words" if len(parsed.terms) > 1 else "another word" if parsed.terms else "another filter"
+        filters = " and ".join(f"{name}:{value}" for name, value in parsed.filters)
         more = f"Try {other}, --history (what was removed) or --deep (transcripts)."
         return (f"Nothing found{f' with {filters}' if filters else ''}. {more}",)
     notices = []

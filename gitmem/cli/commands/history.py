@@ -72,8 +72,8 @@ def run_log(args: Args, app: App) -> None:
     lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in commits)
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
     aside = aside if commits else "No commit is of this kind."
-    kept = f"Not listed: {count(hidden, 'commit')} of gitmem's own housekeeping (--all lists all)." * bool(hidden)
-    app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside, kept))
+    hint = f"Not listed: {count(hidden, 'commit')} of gitmem's own housekeeping (--all lists all)." * bool(hidden)
+    app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside, hint))
 
 
 def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:
@@ -103,7 +103,7 @@ def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:
 
 
 def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
-    """Return the path that was named and the limit, which as `-3` is among the words."""
+    """Return the path and the limit, which may be among the words, as `-3`."""
     numbers = [word for word in args.path if re.fullmatch("-[0-9]+", word)]
     paths = [word for word in args.path if word not in numbers]
     if len(paths) > 1:
@@ -119,10 +119,10 @@ def run_sessions(args: Args, app: App) -> None:
     if args.session is not None:
         summary = find_session(store, args.session)
         if args.question:
-            asked = answers_of(store, summary.id)
+            answers = answers_of(store, summary.id)
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
-            body = "\n\n".join(form.format(**window._asdict()) for window in asked)
-            app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
+            body = "\n\n".join(form.format(**window._asdict()) for window in answers)
+            app.answer({"asked": answers}, plain(body) or "No model was asked about it on this machine.")
             return
         show_session(store, summary, app)
         return
@@ -176,7 +176,7 @@ def run_diff(args: Args, app: App) -> None:
 
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the commits that the words name, and the other word."""
+    """Return the commits that the words name, and the remaining word, a path."""
     words = list(what)
     if words and ".." in words[0] and "/" not in words[0]:
         old, _, new = words[0].partition("..")

@@ -1,7 +1,7 @@
 """`gitmem hook`, for an event of an agent's host.
 
-A hook never makes its host fail or wait: whatever goes wrong, the exit code is 0, stdout holds
-only the answer, and the failure is in the log that `gitmem doctor` shows.
+A hook never makes its host fail or wait: whatever goes wrong, the exit code is 0, stdout has only
+the answer, and the failure is in the log that `gitmem doctor` shows.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from gitmem.record.read import Pending
 
 
-SECONDS = 0.6  # after which a session's start leaves unread facts out
-LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
-TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
-BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
+SECONDS = 0.6  # after this time a session's start leaves out facts not yet read
+LONGEST_SECONDS = 5.0  # after this time it ends without an answer: the disk or the machine hangs
+TOLD_SECONDS = 2.0  # after this time a prompt or an error gets no answer
+BACKGROUND_SECONDS = 300.0  # after this time the background work is left to the next hook
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
-TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
+TENDING_SECONDS = 60.0  # after this time no further step of the daily work begins
 _ANSWERED = "SessionStart"
 _PROMPT = "UserPromptSubmit"
 _TOLD = (_PROMPT, "PostToolUseFailure")
 _BEFORE, _AFTER = "PreToolUse", "PostToolUse"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
-_LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
+_LOOK_EVERY = 5  # events, as in hooks/hook.sh; `save.interval` decides whether a long turn is then saved
 _STILL_KNOWN = ("resume", "fork")
 _COMPACTED = "compact"
 _GOES_ON = (*_STILL_KNOWN, _COMPACTED)
 
 
 class Call(Value):
-    """The command line of a hook; `event` is gitmem's name of the event, "" if it is not given.
+    """The command line of a hook; `event` is gitmem's name of the event, "" if missing.
 
-    `delivered` is the file that the script has put the payload into, "" if it is on standard input. `joining` is the
-    agent's process for which the memory that the environment names is to be cloned.
+    `delivered` is the file into which the script wrote the payload, "" if it is on standard input. `joining` is the
+    process id of the agent for which to clone the memory that the environment names.
     """
 
     host: str
@@ -77,7 +77,7 @@ class TakenEvent(Value):
 
 
 def hook(argv: Sequence[str], app: App) -> int:
-    """Do the work of a hook, without a parser, which would take half of its time."""
+    """Run a hook, without a parser, which would take half of its time."""
     try:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
@@ -101,7 +101,7 @@ def parse_call(argv: Sequence[str]) -> Call:
         elif not word.startswith("-") and word != "hook":
             named.append(word)
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
-    event = event.rstrip(";")  # which cmd passes on
+    event = event.rstrip(";")  # cmd passes the `;` on
     return Call(host, event, "--drain" in argv, *options.values())
 
 
@@ -140,7 +140,7 @@ def _take(app: App, call: Call) -> None:
 
 
 def _accept(app: App, host: str, root: str, spool: HookSpool, event: TakenEvent) -> bool:
-    """Put a payload into the spool, unless in a pause; return whether that worked. Memory can be shown in any case."""
+    """Put a payload into the spool, unless paused; return whether that worked. Memory can be shown in any case."""
     name = text_of(event.read, "hook_event_name")
     try:
         if spool.is_paused():
@@ -156,7 +156,7 @@ def _accept(app: App, host: str, root: str, spool: HookSpool, event: TakenEvent)
 
 
 def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str, object], host_name: str) -> None:
-    """Answer a tool call that the agent is about to make, if a rule in force forbids it; nothing of it is recorded."""
+    """Answer an agent's imminent tool call if a rule in force forbids it; record nothing of it."""
     host, event = find_host(host_name), text_of(payload, "hook_event_name") or _BEFORE
     with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
         from gitmem.tell.forbidden import Decision, answer_call
@@ -171,7 +171,7 @@ def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str
 
 
 def _payload(app: App, call: Call) -> bytes:
-    """Return the payload: from standard input, or from the file that the script has made of it."""
+    """Return the payload, from standard input or the file that the script wrote."""
     if not call.delivered:
         return app.stdin.buffer.read(MAX_EVENT_BYTES + 1)
     with contextlib.suppress(OSError), open(call.delivered, "rb") as file:
@@ -180,7 +180,7 @@ def _payload(app: App, call: Call) -> bytes:
 
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
-    """Answer an event if the host is to be shown something now; else start a drain if one is due."""
+    """Answer an event if the host should be shown something now; else start a drain if due."""
     host, owner = find_host(caller(event.payload, call.host)), event.owner
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
@@ -189,8 +189,8 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
             spool.set_untold(owner, untold=True)
     if name == _ANSWERED and host.tells_later(name):
         return
-    # The line says which event it was: a tool that failed may have another name here.
-    # Where nothing can be noted, each prompt is shown the memory until the transcript has it.
+    # The event of the command line: a failed tool may have another name here.
+    # If no mark can be written, each prompt is shown the memory until the transcript has it.
     untold = spool.is_untold(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
     starts = name == _ANSWERED or (host.tells_with(call.event or name) and untold)
     if not starts and name == _AFTER and not host.hears_before:
@@ -214,13 +214,13 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
             _answer_start(app, root, folder, event._replace(read=read), partial(tell, app.out, answer), host.sign)
         else:
             store = _hurried(app, root, folder)
-            kept = said_kept(store, name, read) if event.recorded and host.sign else ""
-            tell(app.out, answer, help_for(store, name, read), {host.sign: kept} if kept else {})
+            notice = said_kept(store, name, read) if event.recorded and host.sign else ""
+            tell(app.out, answer, help_for(store, name, read), {host.sign: notice} if notice else {})
             follow_settings(store, spool)
 
 
 def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
-    """Print the memory for a new session, unless its context has it; `sign` is the key of the line for the user."""
+    """Print the memory for a new session unless its context has it; `sign` is the key of the user's line."""
     from gitmem.project.code import ProjectQuestions
 
     payload, session = event.read, text_of(event.read, "session_id")
@@ -245,7 +245,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             stands = brief_session(store, session, pending.events if pending else ())
         goes_on = (session_goes_on(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, pending, stands, event=event)
-        if text:  # for `gitmem stats`, and lest a prompt be shown it again
+        if text:  # for `gitmem stats`, and so that no prompt shows it again
             from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
@@ -260,7 +260,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
 def _start_text(
     app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the memory for a new session, and the ids of what it tells; parts that take too long are left out."""
+    """Return the memory for a new session, and the ids in it; parts that take too long are left out."""
     from gitmem.archive.summary import ask_for_summaries
     from gitmem.record.read import with_last_answers
     from gitmem.tell.start import start_parts, start_text
@@ -290,7 +290,7 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
 
 
 def _drain(app: App) -> None:
-    """Do the work behind a hook within a time limit; a killed one leaves the rest to the next."""
+    """Do the background work of a hook within a time limit; the next one does what a killed one left."""
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it is a session leader already
             os.setsid()
@@ -308,7 +308,7 @@ def _drain(app: App) -> None:
             BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
             process_spool(store)
-            lower_priority()  # a session waits for what was said, for the rest nobody
+            lower_priority()  # sessions wait for the exchanges, nobody for the rest
             do_upkeep_alone(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         app.sync_later(store, session=ended)
         app.maintain_later(store)

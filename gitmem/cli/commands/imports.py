@@ -79,7 +79,7 @@ def _import_entire(args: Args, app: App) -> int:
 
 
 def _offer(app: App) -> None:
-    """List what this machine has of this project, each with the command that imports it."""
+    """List this machine's importable data of this project, each with the command that imports it."""
     project = find_project(app.folder(), app.home()).root
     offers = [
         (f"sessions of {host.title}", len(own), f"gitmem import --from {host.name}")
@@ -111,8 +111,8 @@ def run_replay(args: Args, app: App) -> int:
         for path in transcripts:
             bar.show(len(done), len(transcripts), os.path.basename(path))
             done.append(replay(store, path, args.host or "", span.first if span else None, note_fixes))
-    for one in done:
-        app.notices(one.notices)
+    for result in done:
+        app.notices(result.notices)
     saved, turns = sum(replay.saved for replay in done), sum(replay.turns for replay in done)
     archives = [archive for replay in done for archive in replay.archives]
     value = {"files": [replay._asdict() for replay in done], "turns": turns, "saved": saved, "archives": archives}
@@ -127,7 +127,7 @@ def run_replay(args: Args, app: App) -> int:
 
 
 def _transcripts(args: Args, app: App) -> list[str]:
-    """Return the transcripts that are named, or those of this project that a host keeps."""
+    """Return the named transcripts, or a host's transcripts of this project."""
     paths = [app.path(name) for name in args.transcripts]
     if not paths:
         if args.host is None:
@@ -170,7 +170,7 @@ def run_migrate(args: Args, app: App) -> None:
 
 
 def _named(args: Args, app: App) -> list[Source]:
-    """Return the source that the arguments name, if any; report a wrong one even if there is no store."""
+    """Return the source in the arguments, if any; report a wrong one even without a store."""
     if not args.source:
         return []
     folder = app.path(args.source)
@@ -219,7 +219,7 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
 
 
 def _ways_back(done: Migrated) -> list[str]:
-    """Return how what was imported can be taken back: a session's transcript is no part of the memory's commits."""
+    """Return how to undo an import: `gitmem undo` does not cover transcripts, which are in no commit of the memory."""
     sessions = [item.to.removeprefix(TRANSCRIPT).strip() for item in done.brought if item.to.startswith(TRANSCRIPT)]
     back = f"To take all of it back: gitmem undo --session {done.session}"
     lines = [back if not sessions else f"{back} (sessions apart)"] if len(done.brought) > len(sessions) else []

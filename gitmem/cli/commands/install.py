@@ -100,7 +100,7 @@ def run_install(args: Args, app: App) -> int:
 def _report(
     args: Args, app: App, parts: tuple[str, ...], done: Sequence[tuple[InstallPlan, bool]], script: SettingsChange
 ) -> str:
-    """Return what was installed for each host and where, and what to do next where it works."""
+    """Return what was installed for each host and where, and the next steps if it works."""
     plans = [plan for plan, _ in done]
     lines = [in_folder(plans[0].place.project)] * (plans[0].place.scope is not Scope.USER)
     lines += [installed_text(app, plan, parts, works=works) for plan, works in done]
@@ -125,7 +125,7 @@ def _report(
 
 
 def _with_scope(args: Args, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
-    """Return the hosts with settings of this kind; a host that was named must have them."""
+    """Return the hosts with settings of this scope; raise if a named host has none."""
     without = [host for host in hosts if scope not in host.scopes]
     kinds = ", ".join(f"--{kind.value}" for kind in without[0].scopes) if without else ""
     if without and (not args.all or len(without) == len(hosts)):
@@ -173,13 +173,13 @@ def _agreed(args: Args, app: App, plans: Sequence[InstallPlan], script: Settings
 
 
 def _places(app: App, plans: Sequence[InstallPlan], script: SettingsChange) -> dict[str, str]:
-    """Return where the plans write, by what they bring there."""
+    """Return the places that the plans write to, by part."""
     files: dict[str, list[str]] = {}
     for plan in plans:
         for part, change in plan.changes:
             if change.changes:
                 files.setdefault(_BRINGS[part], []).append(short_path(app, change.path))
-                if plan.manifest and plan.place.scope is Scope.USER:  # that of a project is in its store
+                if plan.manifest and plan.place.scope is Scope.USER:  # a project's manifest is in its store
                     files[_RECORD] = [short_path(app, os.path.join(os.path.dirname(plan.manifest.path), ""))]
     if files or script.changes:
         files[_SCRIPT] = [short_path(app, os.path.join(os.path.dirname(script.path), ""))]
@@ -187,7 +187,7 @@ def _places(app: App, plans: Sequence[InstallPlan], script: SettingsChange) -> d
 
 
 def _written_to(paths: Sequence[str]) -> str:
-    """Return the path of one file, or the folder of several and how many they are."""
+    """Return the path of one file, or the folder and the number of several."""
     folder = os.path.commonpath(paths) if len(paths) > 1 else ""
     return f"{folder}{os.sep} ({len(paths)} files)" if folder else ", ".join(paths)
 
@@ -199,7 +199,7 @@ def _asks(args: Args, app: App) -> bool:
 def _written(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[str, ...]) -> list[InstallPlan]:
     """Write the planned files, ask what else the user wants, and return the plans as carried out."""
     parts += (ALLOW,) * _allows(args, app, plans, parts)
-    # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
+    # Plan each again, as the previous one may have written the same file: the script, or AGENTS.md.
     hosts = [plan.host for plan in plans]
     with lock_settings(app.home()) as folders:
         done = [_carry_out(_planned(args, app, plan.host, plan.place.scope, parts), app, folders) for plan in plans]
@@ -209,13 +209,13 @@ def _written(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[st
 
 
 def _allows(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[str, ...]) -> bool:
-    """Ask at a terminal whether the tools that only read may be used unasked, unless that is known."""
+    """Ask at a terminal whether to allow the read-only tools, unless an option decides."""
     asks = ALLOW not in parts and _asks(args, app) and any(asks_to_use_tools(plan, parts) for plan in plans)
     return asks and bool(app.ask("Allow the tools that only read the memory, without being asked each time?"))
 
 
 def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
-    """Ask whether the agent's model may judge sessions, unless a provider is set or an option says; keep the answer."""
+    """Ask whether the agent's model may judge sessions, unless a provider or an option is set; store the answer."""
     context = app.context()
     config = read_config(context.environ, context.home, None)
     if any(origin.key == "summary.provider" for origin in config.origins):
@@ -226,12 +226,12 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     judged_by = _judged_by(provider, names)
     if asks := agreed is None and _asks(args, app):
         agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}\n{_MAY_JUDGE}", usual=True)
-    if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
+    if agreed is not None:  # the end of the input is no consent; a no is stored, too, so that it is asked only once
         answer_for_models(context, provider if agreed else OFFLINE)
-        said = f"A model reviews finished sessions{f'. {judged_by}' * (not asks)}"
-        said = said if agreed else f"No model is asked: {WITHOUT_MODEL}"
+        notice = f"A model reviews finished sessions{f'. {judged_by}' * (not asks)}"
+        notice = notice if agreed else f"No model is asked: {WITHOUT_MODEL}"
         path = short_path(app, os.path.join(personal_folder(context.environ, context.home), CONFIG))
-        app.notices((f"{said}. Your answer is in {path}.",))
+        app.notices((f"{notice}. Your answer is in {path}.",))
 
 
 _MAY_JUDGE = "May a model review each finished session, once, in all your projects?"
@@ -260,14 +260,14 @@ def _carry_out(plan: InstallPlan, app: App, folders: set[str]) -> InstallPlan:
 
 
 def _works(app: App, plan: InstallPlan) -> bool:
-    """Run a hook as the host would and say so if its event does not arrive; for a user, a whole turn."""
+    """Run a hook as the host would and report if its event does not arrive; for a user's settings, run a whole turn."""
     if not plan.hooks or app.environ.get(OFF) == "off":
         return True
     root = find_store(plan.place.project, app.home())
     if root is None or root == user_store(app.home()):  # hooks for all projects, installed outside of one
         return True
     store = Store(root, app.context())
-    if store.read_only:  # an event is to arrive nowhere
+    if store.read_only:  # no event should arrive
         return True
     if not store.acceptance.given():
         app.notices(("Nothing is recorded here until you say yes to this memory: gitmem trust",))
@@ -280,11 +280,11 @@ def _works(app: App, plan: InstallPlan) -> bool:
         back = turn_roundtrip_works(plan.host, app.environ, app.home())
         problem = "and its turn did not become a commit" * (back is False)
         if back:
-            said = "a turn through these hooks became a commit that a search finds"
-            app.notices((f"Tested in a temporary store: {said}.",))
+            notice = "a turn through these hooks became a commit that a search finds"
+            app.notices((f"Tested in a temporary store: {notice}.",))
     if problem:
-        said = f"A hook was run as {plan.host.title} runs it, {problem}. 'gitmem doctor' may say why."
-        app.notices((said,))
+        notice = f"A hook was run as {plan.host.title} runs it, {problem}. 'gitmem doctor' may say why."
+        app.notices((notice,))
     return not problem
 
 
@@ -321,7 +321,7 @@ def _offered_store(args: Args, app: App, hosts: Sequence[Host]) -> bool:
 
 
 def _found_store(args: Args, app: App, hosts: Sequence[Host]) -> Store | None:
-    """Return the project's store, None where --init is to make it."""
+    """Return the project's store, None if --init will make it."""
     try:
         return app.open()
     except StoreNotFoundError as error:

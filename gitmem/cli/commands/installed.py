@@ -1,4 +1,4 @@
-"""What `gitmem install` prints: the agents of this machine, and what an installation brings and still needs."""
+"""The output of `gitmem install`: the agents of this machine, and what was installed and is still needed."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
     is_new = any(change.changes for _, change in plan.changes)
     lines += _answers(in_the_way, is_new=is_new)
     if stops := [obstacle for obstacle in in_the_way if not obstacle.asked]:
-        said = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
-        app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{said}" for obstacle in stops)))
+        warning = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
+        app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{warning}" for obstacle in stops)))
     if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
         lines.append(f"{title} asks you before it first searches or saves, and may not where it cannot ask. {remedy}")
@@ -86,23 +86,23 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
 
 
 def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
-    """Yield what the agent will ask at its next start, and which answer to give; once said, only that it will."""
-    asked = dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
-    if asked and not is_new:
-        yield f"It still waits for {count(len(asked), 'answer')} of yours: 'gitmem doctor' says which."
+    """Yield the agent's questions at its next start and the answers to give; if not `is_new`, only the questions."""
+    questions = dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
+    if questions and not is_new:
+        yield f"It still waits for {count(len(questions), 'answer')} of yours: 'gitmem doctor' says which."
     else:
-        yield from asked
+        yield from questions
 
 
 def _heard(app: App, host: Host) -> float:
-    """Return when the last event of an agent came to the store here since its installation, 0 if none did."""
+    """Return when an agent's last event since its installation arrived in the store, 0 if none did."""
     with contextlib.suppress(GitmemError):
         return heard_since_install(app.open().private, app.home(), host.label)
     return 0.0
 
 
 def _on_summaries(app: App, plan: InstallPlan) -> str:
-    """Return the line that says how to have the skill summarize archives."""
+    """Return the line on how to have the skill summarize archives."""
     if not _paths_of(plan, SUMMARIES):
         return f"{plan.host.title} gets no skill that summarizes archives: only Claude Code does."
     is_for_all = plan.place.scope is Scope.USER
@@ -110,8 +110,8 @@ def _on_summaries(app: App, plan: InstallPlan) -> str:
     provider = read_config(app.environ, app.home(), root).summary.provider
     command = f"gitmem config {'--user ' * is_for_all}summary.provider host"
     if provider in {OFFLINE, HOST}:
-        told = "With the hooks a session's start names archives for the skill memory-rotate to summarize"
-        return f"{told}." if provider == HOST else f"{told}, once you run: {command}"
+        line = "With the hooks a session's start names archives for the skill memory-rotate to summarize"
+        return f"{line}." if provider == HOST else f"{line}, once you run: {command}"
     return (
         f"Archives are summarized by {provider}, as your settings say. For the skill memory-rotate to do it, "
         f"and no model to review sessions, run: {command}"
@@ -129,7 +129,7 @@ def asks_to_use_tools(plan: InstallPlan, parts: tuple[str, ...]) -> bool:
 
 
 def earlier_sessions(app: App, plans: Sequence[InstallPlan], new: Sequence[str]) -> Iterator[str]:
-    """Yield how many sessions of this project each newly installed agent has, and the command that imports them."""
+    """Yield for each newly installed agent its number of sessions of this project, and the command to import them."""
     for host, place in ((plan.host, plan.place) for plan in plans if plan.host.title in new):
         if host.sessions and find_store(place.project, app.home()) and (number := len(host.sessions(place))):
             yield (

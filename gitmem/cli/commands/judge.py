@@ -1,4 +1,4 @@
-"""Have sessions judged: by the model of the settings, or by an agent that is asked and hands in its answer."""
+"""Have sessions judged by the model of the settings, or by an agent that prints the question and puts its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.text.words import estimate_tokens
 
-_TOKENS = 2_600  # of a question about a session: its instructions and schema
+_TOKENS = 2_600  # of the instructions and the schema in a question about a session
 _MARK_BYTES = 16
 
 
@@ -35,7 +35,7 @@ def run_judge(args: Args, app: App) -> int:
 
 
 def _records(app: App, store: Store, summaries: list[SessionSummary]) -> Iterator[SessionRecord]:
-    """Yield sessions as their transcripts, else as the logs or their files tell them."""
+    """Yield sessions from their transcripts, else from the logs or their files."""
     place = place_of(app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
     for summary in summaries:
@@ -44,7 +44,7 @@ def _records(app: App, store: Store, summaries: list[SessionSummary]) -> Iterato
 
 
 def _ask(store: Store, args: Args, app: App) -> int:
-    """Print the open question about a session, for an agent that answers it by itself."""
+    """Print the open question about a session, for an agent to answer."""
     summary = find_session(store, args.ask)
     (record,) = _records(app, store, [summary])
     question = None if is_judged(store, summary.id, summary.file) else open_question(store, record)
@@ -80,7 +80,7 @@ def _put(store: Store, args: Args, app: App) -> int:
 
 
 def _judge(store: Store, args: Args, app: App) -> int:
-    """Have the model of the settings judge the sessions that wait."""
+    """Have the model of the settings judge the waiting sessions."""
     span = read_date(store, args.since, "--since")
     waiting = [
         session

@@ -1,4 +1,4 @@
-"""What was learned from sessions (concepts, episodes, patterns, knowledge), advice from it, and a task at hand."""
+"""Show what was learned from sessions (concepts, episodes, patterns, knowledge), advice, and the current task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gitmem.text.terminal import fields, plain
 
 
 def show_episode(store: Store, prefix: str, app: App) -> None:
-    """Print the episode whose id begins with a text, with what its task took."""
+    """Print the episode whose id begins with a text, with the time and tokens of its task."""
     episode, path = find_episode(store, prefix)
     body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
@@ -45,7 +45,7 @@ def show_episode(store: Store, prefix: str, app: App) -> None:
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     """Return the only episode whose id begins with a text, and its path; raises NotFoundError."""
-    paths = {id_in(path): path for path in episode_paths(store)}  # a plain git merge may leave two files of one
+    paths = {id_in(path): path for path in episode_paths(store)}  # a plain git merge may leave two files of one episode
     path = paths[_named(prefix, paths, "episode", "'gitmem episodes list' lists them with their ids.")]
     episode = read_episode(store, path)
     if episode is None:
@@ -194,7 +194,7 @@ def run_episodes(args: Args, app: App) -> None:
 
 
 def _find(store: Store, args: Args, app: App) -> None:
-    """Print the episodes like a task, or with an error."""
+    """Print the episodes similar to a task, or with an error."""
     text, error = " ".join(args.text), app.read_output(args.error)
     is_filtered = bool(text.strip() or args.file or args.type or args.outcome)
     if not (is_filtered or error.strip()):

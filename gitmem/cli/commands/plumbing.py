@@ -13,7 +13,7 @@ from gitmem.store.merge_driver import drive
 from gitmem.tell.start import start_parts, start_text
 from gitmem.text.words import estimate_tokens
 
-_FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
+_FEWEST = 150  # tokens of a start, 80 of them for its first and last lines
 
 
 def run_statusline(_: Args, app: App) -> None:

@@ -32,9 +32,9 @@ from gitmem.values import Value
 
 _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
-_SIDES = 20  # documents whose versions a list attributes to machines, which takes walks through history
-_DIFFERENCES = 60  # lines of two versions that are shown
-_PLACES = 5  # sections that a line names
+_SIDES = 20  # documents for which a list shows the machines of both versions, by walks through history
+_DIFFERENCES = 60  # differing lines that are shown
+_PLACES = 5  # sections that a line lists
 _SESSION = 8  # characters of a session's id
 _Say = Callable[[tuple[str, ...]], object]
 
@@ -42,8 +42,8 @@ _Say = Callable[[tuple[str, ...]], object]
 class ReviewItem(Value):
     """An item that waits for a decision: `value` is its JSON, `names` are its other names.
 
-    `takes` are the possible decisions; `decide` carries one out and returns a report. `shown` is the item by itself, if
-    its line does not say all.
+    `takes` are the possible decisions; `decide` carries one out and returns a report. `shown` returns the item's
+    details, if its line is not enough.
     """
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
             ours, theirs = found.our_machines, found.their_machines
             value |= {"merge": found.merge, "ours": ours, "theirs": theirs}
             who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if found.merge else ""
-    except GitmemError:  # somebody wrote the field by hand
+    except GitmemError:  # the field was written by hand
         pass
     more = f" and {len(item.places) - _PLACES} more" if len(item.places) > _PLACES else ""
     places = ("its text" if place == "(top)" else place for place in item.places[:_PLACES])
@@ -92,7 +92,7 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
 
 
 def _differences(store: Store, path: str, merge: str | None) -> list[str]:
-    """Return the lines in which the two versions of a document differ, - ours and + theirs; none of a second file."""
+    """Return the differing lines of a document's two versions, - ours and + theirs; none for a second file."""
     if merge is None:
         return []
     sides = sides_of(store, path)
@@ -105,7 +105,7 @@ def _differences(store: Store, path: str, merge: str | None) -> list[str]:
 
 
 def _said(lines: Sequence[str]) -> list[str]:
-    """Return lines of a document without those of its header that follow from its text."""
+    """Return lines of a document without header lines that are derived from its text."""
     words = {line.strip() for line in lines}
     follow = ("keywords: ", "updated: ")
     return [
@@ -207,7 +207,7 @@ def run_review(args: Args, app: App) -> None:
         if items:
             app.notices(("'gitmem review NUMBER', or an id in it, shows one of these, and how to decide it.",))
         return
-    refused = waiting_purges(store, refused=True)  # these can be named, but wait no longer
+    refused = waiting_purges(store, refused=True)  # these can be named, but no longer wait
     items += [_purge(store, purge, app.notices) for purge in refused]
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
@@ -220,7 +220,7 @@ def run_review(args: Args, app: App) -> None:
     else:
         value, text = item.value, f"{item.line}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}"
     text = plain(text)
-    if args.take and (left := waiting(store)):  # the numbers that a list has shown have moved
+    if args.take and (left := waiting(store)):  # the numbers of the last list have changed
         text = f"{text}\nLeft, by their numbers from now on:\n{_listed(app, left)}"
     app.answer(value if args.take else {"number": number, **value}, text)
 
@@ -233,14 +233,14 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     """Return the items in order of their numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = place_marks(store, facts).statuses
-    said = {fact.id: fact.description for fact in facts}
+    words_of = {fact.id: fact.description for fact in facts}
     documents = enumerate(documents_to_review(store))
     return [
         *(_document(store, item, sides=index < _SIDES) for index, item in documents),
         *(_facts(store, pair, people) for pair in waiting_pairs(store)),
         *(_purge(store, purge, say) for purge in waiting_purges(store)),
         *(
-            _change(store, change, said.get(change.id) if change.act == "changed" else None)
+            _change(store, change, words_of.get(change.id) if change.act == "changed" else None)
             for change in others_changes(store).values()
         ),
         *(_copy(store, copy) for copy in find_copies(store)),
@@ -250,7 +250,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
 
 
 def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
-    """Yield rules that forbid something: those of others that wait for a yes, and those that are often ignored."""
+    """Yield forbidding rules: those of others that wait for confirmation, and those that are often ignored."""
     for rule, number in rules_to_review(store):
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
         if number is None:
@@ -278,7 +278,7 @@ def _decide_rule(store: Store, rule: Fact, take: str) -> tuple[dict[str, object]
 
 
 def _find(items: Sequence[ReviewItem], name: str) -> int:
-    """Return the number of the item that has this number or name, or an id that begins so."""
+    """Return the number of the item with this number or name, or an id with this prefix."""
     if name.isdecimal():
         if not 1 <= int(name) <= len(items):
             raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")

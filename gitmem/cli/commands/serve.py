@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 _LEFT = "\nLeft out: private memories, your own of every project, transcripts."
-TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
+TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # name of the environment variable
 
 
 @contextlib.contextmanager
 def _needs(extra: str, message: str) -> Iterator[None]:
-    """Report an import that fails, as of a missing or too old package, with the command that installs the extra."""
+    """Report a failed import, for example of a missing or old package, with the command that installs the extra."""
     try:
         yield
     except ImportError as error:
@@ -41,7 +41,7 @@ def run_mcp(args: Args, app: App) -> None:
 
     def opened() -> Store:
         store = app.settled()
-        store.acceptance.check()  # who asks is an agent: it is shown nothing of a store that came with the project
+        store.acceptance.check()  # show an agent nothing of a store that came with the project
         return store
 
     server = make_server(ServedMemory(opened, app.maintain_later, session))

@@ -1,4 +1,4 @@
-"""Show documents, entries, facts, sessions and commits by any of their names, and why a line of code is so."""
+"""Show documents, entries, facts, sessions and commits by any of their names, and the reason for a line of code."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def run_show(args: Args, app: App) -> None:
 
 
 def _show_named(args: Args, app: App, store: Store, what: str) -> None:
-    """Print the commit, the entry (without `^`), or the fact or session (by an id's prefix) that a text names."""
+    """Print the commit, entry (without `^`), fact or session (by an id's prefix) that a text names."""
     try:
         commit = resolve(store, what)
     except NotFoundError:
@@ -145,7 +145,7 @@ def _session(store: Store, text: str) -> SessionSummary | None:
 
 
 def _day_path(store: Store, text: str) -> str:
-    """Return the path of the log of the day that a text names, "" if it names none."""
+    """Return the path of the daily log that a text names, "" if it names none."""
     if re.fullmatch(_DAY, text):
         date_span(store, text)  # refuses a day such as 2026-02-30
         return daily_path(text)
@@ -238,10 +238,10 @@ def named_path(store: Store, app: App, text: str) -> str:
     inside = _below(store, full)
     if inside is None and os.path.isabs(text):
         raise RefusedError(f"{text} is not in the store at {store.root}.", "Name a file of the store.")
-    # In the store's folder `archive`, `memory.md` is still the memory.
+    # In the store's folder `archive`, `memory.md` still means the memory.
     if inside is None or (_below(store, here) is not None and not os.path.lexists(full)):
         inside = text
-    # Names that gitmem writes are in this form; a keyboard or a file system may have given another.
+    # gitmem writes names in this form; a keyboard or a file system may use another.
     return check_path(unicodedata.normalize("NFC", inside.rstrip("/")))
 
 
@@ -298,7 +298,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
 
 
 def _not_forbidden(fact: Fact) -> str:
-    """Return that no tool call is stopped by a fact that says no, and how one would be; "" for other facts."""
+    """For a fact that forbids in words alone, return that it stops no tool call and how it could; "" for others."""
     how = how_to_forbid(fact)
     return f"no command yet; to warn the agent of one: {how}" if how else ""
 
@@ -312,7 +312,7 @@ def _fired(store: Store, rule: Fact) -> str:
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
-    """Return whether a fact holds now, with its successor or the facts that contradict it."""
+    """Return whether a fact is in force, with its successor or the facts that contradict it."""
     others = (status.successor,) if status.successor else status.disputes
     named = "; ".join(f"{name} {facts[name].description}" for name in others)
     place = f", {status.place}" if status.place else ""
@@ -323,7 +323,7 @@ def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
 
 
 def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
-    """Return a fact for JSON; `stale` lists its files that changed, `place` says where it holds, as its mark does."""
+    """Return a fact for JSON; `stale` lists its changed files, `place` says where it applies, as its mark."""
     return {
         **fields(fact, "id kind status description created updated confidence sources files commit? branch? scope"),
         "stale": status.stale if status else (),
@@ -333,12 +333,12 @@ def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
 
 
 def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
-    """Return a fact without contradictions that are settled but still in its file."""
+    """Return a fact without settled contradictions that are still in its file."""
     return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
 
 
 def fact_state(fact: Fact, status: Status | None = None) -> str:
-    """Return how a fact stands, in words."""
+    """Return the state of a fact in words."""
     words = "in force" if fact.status == "active" else fact.status
     words += f" by {fact.superseded_by}" if fact.superseded_by else ""
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
@@ -359,8 +359,8 @@ def run_why(args: Args, app: App) -> None:
     if not args.text and not args.where:
         raise UsageError("gitmem why takes PATH:LINE, a path, a commit, or -S TEXT.", "'gitmem why --help' shows how.")
     blaming = blaming_place(code, args.where, app.path) if args.where else None
-    # Imported while git is at work: both take most of the time of this command.
+    # Import while git works: both take most of this command's time.
 
     whys = why_place(store, code, args.where, blaming) if args.where else why_text(store, code, args.text)
-    told = reasons(store, whys)
-    app.answer([as_value(store, reason) for reason in told], as_text(store, told), "why")
+    shown = reasons(store, whys)
+    app.answer([as_value(store, reason) for reason in shown], as_text(store, shown), "why")

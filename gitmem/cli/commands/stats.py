@@ -21,7 +21,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 18
 _TITLE = 80  # characters
 _ASKED = {"prompt": "at prompts", "error": "at errors", "guide": "guidance", "search": "searches", "recall": "recalls"}
-_ABOUT = {  # what the rows count, by the name of the figure
+_ABOUT = {  # what each row counts, by name of the figure
     "daily": "days",
     "weekly": "weeks made of old days",
     "monthly": "months made of old weeks",
@@ -104,7 +104,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
 
 
 def _fired(store: Store) -> list[dict[str, object]]:
-    """Return how often each rule fired at a tool call on this machine, and how often the call was made all the same."""
+    """Return how often each rule fired at a tool call on this machine, and how often the call was made anyway."""
     said = {fact.id: fact.description for fact in known_facts(store)}
     return [
         {
@@ -186,13 +186,13 @@ def _row(name: str, text: str, about: str = "", *, depth: int = 2) -> str:
 
 
 def _mondays(weeks: Iterable[str], *, bars: bool) -> str:
-    """Return the heads of the columns of weeks: their Mondays, on a terminal the first one."""
+    """Return the heads of the columns of weeks: their Mondays, on a terminal only the first."""
     listed = list(weeks)
     return f"a week, since {listed[0]}" if bars else " ".join(f"{monday[5:]:>7}" for monday in listed)
 
 
 def _weeks(numbers: Iterable[int], *, bars: bool) -> str:
-    """Return the numbers of weeks as figures, on a terminal as bars and the last number."""
+    """Return the numbers of weeks as figures, on a terminal as bars with the last number."""
     listed = list(numbers)
     if not bars:
         return " ".join(f"{number:>7,}" for number in listed)

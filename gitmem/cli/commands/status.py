@@ -39,7 +39,7 @@ _BRANCH = "gitmem"  # as in gitmem.git
 
 def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
-    with status_reader(store) as read_status:  # git looks meanwhile
+    with status_reader(store) as read_status:  # git works meanwhile
         agents, off = recorded_agents(
             project_top(app.folder(), app.home()),
             app.home(),
@@ -62,9 +62,9 @@ def run_status(args: Args, app: App) -> None:
 
 
 class _More(Value):
-    """The part of the status that other rooms know.
+    """The part of the status that comes from other rooms.
 
-    `off` has a sentence for each agent that runs no hooks. `told`, `asked` and `answered` count texts told, questions
+    `off` has a sentence for each agent that runs no hooks. `told`, `asked` and `answered` count shown texts, questions
     and answers of the last seven days.
     """
 
@@ -84,7 +84,7 @@ class _More(Value):
 
 
 def _beside(store: Store) -> str:
-    """Return where the rest of a project's memory is, if some of it is private."""
+    """Return where the other layer of a project's memory is, if some of it is private."""
     return "; more is private: gitmem --private status" if private_store(store) else ""
 
 
@@ -100,7 +100,7 @@ def _trouble(store: Store, models: Spending | None) -> str:
 def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
     notes = [note for note in read_notes(store.private, since).given if note.at >= since]
-    # What a user types has no session, and its answer costs no tokens.
+    # A user's own command has no session, and its answer costs no tokens.
     asked = [
         note for note in notes if note.how in ASKED and (note.session or note.tokens or note.how in (PROMPT, ERROR))
     ]
@@ -111,8 +111,8 @@ def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
         return "nothing was shown to an agent in the last seven days"
     shown = [f"agents were shown {count(more.told, 'text')}"] * bool(more.told)
-    asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    words = [f"of {asked} {more.answered or 'none'} got something from memory"] * bool(more.asked)
+    questions = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
+    words = [f"of {questions} {more.answered or 'none'} got something from memory"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
 
 
@@ -225,13 +225,13 @@ def _sync_words(state: RemoteState) -> str:
 
 
 def _job_words(job: Job) -> str:
-    """Return what runs in the background on this machine, also for other stores."""
+    """Return a line about a background job on this machine, perhaps for another store."""
     waiting = f"; {count(job.waiting, 'store')} wait{'s' * (job.waiting == 1)}" if job.waiting else ""
     return f"{job.kind.words} in {job.store}, since {job.since[11:16]}{waiting}"
 
 
 def _model_words(models: Spending | None, provider: str) -> str:
-    """Return the provider of models, and its questions, tokens, dollars and seconds of today, or how to have one."""
+    """Return the provider of models with today's questions, tokens, dollars and seconds, or how to set one."""
     if provider == HOST:
         return "your agent reviews finished sessions itself: its start names those that wait"
     if models is None:
@@ -243,5 +243,5 @@ def _model_words(models: Spending | None, provider: str) -> str:
     dollars += f" ({models.unpriced} of unknown price)" if models.unpriced else ""
     seconds = f"{models.seconds:,.0f} s" + (f" of {models.most_seconds:,}" if models.most_seconds else "")
     failed = f", {models.failures} failed" if models.failures else ""
-    asked = count(models.questions, "question")
-    return f"{models.provider}; today {asked}{failed}: {tokens}, {dollars}, {seconds}"
+    questions = count(models.questions, "question")
+    return f"{models.provider}; today {questions}{failed}: {tokens}, {dollars}, {seconds}"

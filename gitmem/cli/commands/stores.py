@@ -78,7 +78,7 @@ def run_init(args: Args, app: App) -> None:
 
 
 def run_clone(args: Args, app: App) -> None:
-    app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a container may need a copy that it only reads
+    app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a container may need a read-only copy
     start = app.path(args.project or "")
     url = absolute_address(args.url, app.folder())
     os.makedirs(start, exist_ok=True)
@@ -103,7 +103,7 @@ def _say_who_commits(store: Store, app: App) -> None:
 
 
 def _end_clone(store: Store, app: App) -> None:
-    """Record that a clone came to its end, once the user can read so: whoever saw no answer repeats the command."""
+    """Record that a clone is complete, after that was printed: a user without an answer repeats the command."""
     app.out.flush()
     store.acceptance.end_clone()
 
@@ -263,7 +263,7 @@ def run_sync(args: Args, app: App) -> None:
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
         done, failed = list[Synced](), list[GitmemError]()
-        for remote in chosen:  # one that is away keeps no other waiting
+        for remote in chosen:  # an unreachable remote does not delay the others
             try:
                 done.append(sync_remote(store, remote, options, asks=app.can_ask()))
                 if look_at_arrivals(store):
@@ -280,7 +280,7 @@ def run_sync(args: Args, app: App) -> None:
 
 
 def _sync_behind(store: Store) -> None:
-    """Sync behind a hook: log failures, except being offline."""
+    """Sync in the background of a hook; log failures except being offline."""
     errors = [*sync_in_background(store, Options())]
     look_at_arrivals(store)
     for error in errors:
@@ -363,7 +363,7 @@ def run_restore(args: Args, app: App) -> None:
 
 
 def _brought_back(store: Store, removed: Removed, args: Args, app: App) -> tuple[str | None, str]:
-    """Bring back what was removed since a backup, if the user says so; return the commit, and what to print."""
+    """Restore what was removed since a backup, if the user agrees; return the commit, and what to print."""
     lines = count(len(removed.entries), "line")
     words = f"It has {count(len(removed.files), 'file')} and {lines} of {MEMORY} that were removed here since"
     if not args.yes and not app.can_ask():

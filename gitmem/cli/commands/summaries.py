@@ -19,10 +19,10 @@ from gitmem.text.words import tokens_of_size
 
 
 def find_archive(store: Store, name: str | None) -> str:
-    """Return the path of an archive named by its path, its name or its summary's; without a name the newest.
+    """Return the path of an archive, given by its or its summary's path or name; without a name the newest.
 
-    One that retention took out of the work tree still has its summary. Raises NotFoundError if the work tree has
-    neither, or no archive at all.
+    An archive that retention removed still has its summary. Raises NotFoundError if the work tree has neither, or no
+    archive at all.
     """
     paths = [item.archive for item in archive_summaries(store)]
     if name is None and paths:

@@ -142,8 +142,8 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 
 
 def _reindex(store: Store, embedder: Embedder | None) -> int:
-    """Make what is missing; log a failure once."""
-    with contextlib.suppress(OSError, BusyError):  # prompts are only slower without
+    """Make the missing vectors; log a failure once."""
+    with contextlib.suppress(OSError, BusyError):  # without it prompts are only slower
         renew_texts(store)
     look_up_all(store)
     if embedder is None:
@@ -193,7 +193,7 @@ def _maintain(args: Args, app: App, store: Store) -> None:
         with Progress(app.err) as progress:
             done = maintain(store, progress.step)
     except BusyError as error:
-        if not args.if_needed:  # with it, gitmem started this itself, perhaps twice
+        if not args.if_needed:  # with it, gitmem itself started this, perhaps twice
             raise
         reason = f"Nothing was done: {error.message}"
         app.answer({"done": False, "reason": reason}, reason, OWN)
