@@ -161,14 +161,18 @@ def own_words(prompt: str) -> str:
         return ""
     own, before = list[str](), ""
     for line in lines:
-        content = without_opening(line)  # "Two things: never …" is neither a chat line nor a label of a text
+        head, colon, rest = line.replace("\uff1a", ":").partition(":")
+        content = without_opening(line)
+        # "House rules: never …" is neither a chat line nor a label of a text
+        leads_in = colon and _leads_in(head) and not (rest.strip() and _label(content))
+        content = without_opening(rest.lstrip()) if leads_in else content
         is_foreign = _FOREIGN.match(content) and not _label(content)
         if line.strip() and (is_foreign or (before and not _goes_on(before, line))):
             break
         own.append(_without_text(content))
         if own[-1] != content:
             break
-        before = "" if _leads_in(line) and not _edits_text(before) else line.strip() or before
+        before = "" if leads_in and not content and not _edits_text(before) else line.strip() or before
     return "\n".join(own)
 
 
@@ -187,13 +191,13 @@ def _goes_on(line: str, behind: str) -> bool:
     return (
         is_whole
         or line.startswith(("- ", "* "))
-        or (is_order and (_label(behind) or _leads_in(behind)) and not _edits_text(line))
+        or (is_order and (_label(behind) or _leads_in(behind.rstrip(" :\uff1a"))) and not _edits_text(line))
     )
 
 
-def _leads_in(line: str) -> bool:
-    """Return whether a line introduces what the user says next: "Please note:", "Rules for this repo:"."""
-    return line.rstrip().endswith((":", "\uff1a")) and not without_opening(line)
+def _leads_in(head: str) -> bool:
+    """Return whether words before a colon introduce what the user says next: "Please note", "Rules for this repo"."""
+    return head[:1].isalpha() and not phrases("lead").sub("", head).strip(" ,*!")
 
 
 def _edits_text(line: str) -> bool:

@@ -78,7 +78,7 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
         learning = [row for row in rows(language) if row.kind != "unkept"]
         assert len(learning) + len(tasks) <= 40
     labels, lasting = "decision preference rule knowledge", "lasts opens forbids ending forbidding plain"
-    known = f"{labels} {lasting} opening empty unless report task reason negation instead aside unkept"
+    known = f"{labels} {lasting} lead opening empty unless report task reason negation instead aside unkept"
     assert {row.kind for _, row in EVERY} == {*known.split()}
 
 
@@ -386,6 +386,12 @@ def test_the_reason_in_the_next_sentence_is_part_of_a_statement(said, text):
 )
 def test_an_order_without_a_full_stop_goes_on_with_a_label(prompt, stated):
     assert [one.text for one in statements_of(prompt)] == stated
+
+
+@of_kind("lead")
+def test_words_that_introduce_a_list_are_all_known(language, row):
+    assert not phrases("lead", language).sub("", row.example).strip()
+    assert phrases("lead", language).sub("", row.counter).strip()
 
 
 LISTS = (  # a list of the user's, and how many statements it has
