@@ -9,6 +9,7 @@ import re
 from functools import cache
 from itertools import takewhile
 
+from gitmem.model.shell_reader import ShellReader
 from gitmem.platform.machine import table
 
 # Words of a line that surely, or perhaps, names the error; and words of lines that say nothing.
@@ -33,7 +34,6 @@ _AS_BEFORE = str.maketrans("\ue000\ue001\ue002\ue003\ue004", _SIGNS)
 _OUTPUT = r"(?<!\s)\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 # A quoted text of several lines.
 _SCRIPT = r"(?<!\\)\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"
-_WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 # The id of a process, or of something else such as a lock.
 _ONCE = r"\bkill\b.{0,20}\s[0-9]+|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
@@ -67,10 +67,14 @@ def runs_elsewhere(command: str) -> bool:
     return any(form("elsewhere").search(" ".join(_unwrapped(part)[0])) for part in _parts(command)[-1:])
 
 
-def written(command: str) -> str:
-    """Return the file that a command line writes its output to, "" without one."""
-    match = re.search(_WRITES, command.partition("\n")[0])
-    return match[1] if match and not match[1].startswith("/dev/") else ""
+def written(command: str) -> tuple[str, str]:
+    """Return the file that a command line writes its output to, "" without one, and what it writes, "" if unknown."""
+    for part in ShellReader(command).read():
+        for path in part.redirected:
+            if not path.startswith("/dev/"):
+                text = part.text if part.name == "cat" else part.prints
+                return path, "" if "%" in text else text  # a directive of printf
+    return "", ""
 
 
 def is_once(command: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now, written
-from gitmem.model.edits import PLACE, Added
+from gitmem.model.edits import Added, edits_of, shown_changes
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime
@@ -321,7 +321,8 @@ def effect_of(command: str) -> tuple[str, ...]:
     """Return a command on one line if it may affect others, else the edit of the file it writes, if any."""
     if command and has_effect(command):
         return (" ".join(command.split()),)
-    return (f"{PLACE}{path}`",) if (path := written(command)) else ()
+    path, text = written(command)
+    return shown_changes(edits_of("Write", {"path": path, "content": text}))
 
 
 def _what(event: HookEvent) -> str:

@@ -283,14 +283,13 @@ def brief(memory: WorkingMemory) -> str:
 
 
 def brief_episode(episode: Episode) -> str:
-    """Return task, open steps, unfixed errors and decisions of a finished task in at most `TOKENS` tokens."""
-    from gitmem.model.episode import UNMENDED, ending
+    """Return task, open steps, decisions and files of a finished task in at most `TOKENS` tokens."""
+    from gitmem.model.episode import ending
 
     left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
     lines = (
         f"Task ({episode.type.value}, {ending(episode)}): {episode.task}",
         *([_listed("To do", left)] if left else ()),
-        *(f"Failed: {line}" for line in episode.gotchas if line.endswith(UNMENDED)),
         *(f"Decided: {line}" for line in episode.decisions),
         *([f"Changed: {', '.join(episode.files[:_SHOWN])}"] if episode.files else ()),
         *(f"Found: {line}" for line in episode.tips),

@@ -109,7 +109,7 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(world):
     assert world.ran("task").code == ExitCode.NOT_FOUND
     told = json.loads(event("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
     assert "Task (bug_fix, open): Fix the loader, it crashes on empty files" in told
-    assert "Failed: KeyError: 'a': nothing fixed it" in told
+    assert "nothing fixed it" not in told
 
 
 def test_an_output_that_is_no_text_is_read_all_the_same(world):
