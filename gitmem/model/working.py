@@ -72,7 +72,7 @@ class ErrorSeen(Value):
     """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
 
     `files` are the last files changed before it. `times` counts its occurrences while unfixed, and `tried` are the
-    changes and commands between them.
+    changes and commands between them. `said` is its most informative line, in which nothing is masked.
     """
 
     at: str
@@ -83,6 +83,7 @@ class ErrorSeen(Value):
     files: tuple[str, ...] = ()
     times: int = 1
     tried: tuple[str, ...] = ()
+    said: str = ""
 
 
 class Touched(Value):
@@ -270,7 +271,9 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
-    seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed)
+    said = told_error(output)
+    said = one_line(said[max(said.find(kind), 0) :], LINE)
+    seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed, said=said)
     same = (seen.command, seen.type, seen.message)
     for before in memory.errors:
         if (before.command, before.type, before.message) == same and not before.mended_by:

@@ -336,7 +336,7 @@ def _listed(title: str, steps: Sequence[str]) -> str:
 
 def _thoughts(memory: WorkingMemory) -> Iterator[str]:
     for error in memory.failed[::-1][:_FAILED]:
-        message = ": ".join(filter(None, (error.type, error.message)))
+        message = error.said or ": ".join(filter(None, (error.type, error.message)))
         command = f"`{one_line(error.command, _COMMAND)}`: " if error.command else ""
         yield f"Failed: {command}{one_line(message, _MESSAGE)}"
     for hypothesis in memory.hypotheses:

@@ -98,11 +98,11 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(world):
 
     event("SessionStart", source="startup")
     event("UserPromptSubmit", prompt="Fix the loader, it crashes on empty files")
-    event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest -x"}, error="E   KeyError: 'a'")
+    event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest -x"}, error="E   KeyError: 'a 2024'")
     told = json.loads(event("SessionStart", source="compact"))["hookSpecificOutput"]["additionalContext"]
     assert "Where this session stands" in told
     assert "Task (bug_fix, active): Fix the loader, it crashes on empty files" in told
-    assert "Failed: `pytest -x`: KeyError: 'a'" in told
+    assert "Failed: `pytest -x`: KeyError: 'a 2024'" in told
     assert "Where this session stands" not in event("SessionStart", source="startup")
     event("Stop", last_assistant_message="The loader reads empty files as a list without rows now.")
     event("SessionEnd", reason="other")
