@@ -181,7 +181,7 @@ _SHORT = re.compile(r"[0-9a-f]{4,64}")
 # The message of `git revert`.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # Operations of a user. Facts and groups are also learned from sessions; then their commits name the session.
-_BY_USER = {Op.SAVE, Op.EDIT, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
+_BY_USER = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
 _BY_BOTH = {Op.FACT, Op.CONCEPT}
 
 

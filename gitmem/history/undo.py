@@ -10,7 +10,6 @@ does, where a whole session is undone, what the user said or wrote; a notice nam
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -18,7 +17,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import LINKS, find_section
 from gitmem.document.ids import ARCHIVE, MEMORY, summary_path
 from gitmem.document.message import Op, Trailer, op_message
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import GitmemError
 from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
@@ -158,8 +157,6 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
         GitmemError: the commit is the first one or a merge, a later rotation builds on it, or its lines have changed
             since; nothing was done.
     """
-    if revision is None and session is None and store.documents == store.root:
-        _commit_edits(store)  # what was done last may be an edit by hand
     chosen = chosen_commits(store, revision, session)
     session = session or (revision if chosen[0].session == revision else None)
 
@@ -174,18 +171,6 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     if commit:
         drop_days(store.private)
     return done._replace(commit=commit, notices=(*outcome.notices, *done.notices))
-
-
-def _commit_edits(store: Store) -> None:
-    edited = [path for path in store.files.edited() if not path.endswith("/")]
-
-    def read_all(transaction: Transaction) -> None:
-        for path in edited:
-            with contextlib.suppress(RefusedError):  # it is not gitmem's to commit
-                transaction.read(path)
-
-    if edited:
-        transact(store, read_all, purpose="undo")
 
 
 class _UndoPlanner:
