@@ -121,10 +121,10 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
 def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
     """Return the line of a session: its first request and its last results, work before talk.
 
-    A request in between without a result is left out.
+    A later request without a result is left out.
     """
     first, *rest = several
-    rest = [line for line in rest[:-1] if _ARROW in line.text or not line.request] + rest[-1:]
+    rest = [line for line in rest if _ARROW in line.text or not line.request]
     if not rest:
         return first.text, first.id
     text = f"- [{first.minute}] {first.request}" if first.request else first.text
