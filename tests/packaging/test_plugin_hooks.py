@@ -133,7 +133,8 @@ def test_switched_off_it_says_nothing(plugin, tmp_path):
 
 @pytest.fixture
 def machine(plugin, home, environ) -> Plugin:
-    """Give a plugin on a machine with gitmem."""
+    """Give a plugin on a machine with gitmem, where git knows the user's name."""
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     (plugin.bin / "gitmem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gitmem "$@"\n')
     (plugin.bin / "gitmem").chmod(0o755)
     plugin.environ = environ | plugin.environ | {"HOME": str(home), "PYTHONPATH": str(ROOT)}

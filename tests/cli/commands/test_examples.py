@@ -27,10 +27,10 @@ _NOT_RUN = re.compile(r"gitmem web --(open|read)|gitmem mcp|gitmem completion (f
 # What this project lacks, with the exit code that says so: a place for a second store, older days, a model, a user at
 # the terminal, sessions of agents, two versions of a document, a work tree of the memory's branch.
 _LACKS = {
-    r"init --branch|clone ~|summarize memory": 1,
+    r"init --branch|summarize memory": 1,
     r"remote add origin|judge waiting --since": 2,
     r"clear old --days 90|config untrust": 8,
-    r"2026-11-01 (deploy|2026)|2026-09-28|show yesterday": 9,
+    r"clone ~|2026-11-01 (deploy|2026)|2026-09-28|show yesterday": 9,
     r"(--from (claude|claude-mem) --dry-run|--from (codex|entire))": 9,
     r"adopt$|review (purged|knowledge|memory)|^gitmem join$|check --ci|gitmem task$": 9,
 }
