@@ -38,6 +38,8 @@ def main(language: str, *, whole: bool = False) -> None:
         project.mkdir()
         tour = _Tour(project, home)
         tour.run("git", "init", "--quiet", "--initial-branch=main")
+        tour.run("git", "config", "--global", "user.name", "Ada")  # the home is the demo's own
+        tour.run("git", "config", "--global", "user.email", "ada@example.org")
         tour.run(*own_command("init"))
         recorded = resource("templates", "demo", f"{language}.jsonl")
         tour.run(*own_command("replay", recorded))

@@ -17,7 +17,9 @@ PROMPTS = 2  # lines of a screen: the command that was typed, and the prompt aft
 @functools.cache
 def printed(*words: str) -> str:
     command = (sys.executable, str(ROOT / "packaging" / "demo.py"), *words)
-    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8").stdout
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8")
+    assert done.stderr == ""
+    return done.stdout
 
 
 def without_ids(text: str) -> str:

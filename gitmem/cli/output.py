@@ -6,6 +6,7 @@ Control characters are removed from text of a file or a commit, since an escape 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -87,7 +88,7 @@ def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
             lines.append(app.styled(style, line) if style else line)
         app.write("\n".join(lines), wrap=False)
     if shown.encode("utf-8", "surrogatepass") != data and not app.args.json:
-        git = f"git -C {app.open().root} {command}"
+        git = f"git -C {shlex.quote(app.open().root)} {command}"
         app.notices((f"Tags and characters that are not seen are written as text; '{git}' prints the bytes.",))
 
 

@@ -7,6 +7,7 @@ Tested through `tests/health/test_health_doctor.py`, too.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -267,7 +268,7 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
     edited = [path for path in store.files.edited() if path not in copies and not is_broken(store, path)]
     if staged:
         message = f"The index differs from the branch in {count(len(staged), 'file')}."
-        remedy = f"If you did not 'git add' that, reset the index: git -C {store.root} reset"
+        remedy = f"If you did not 'git add' that, reset the index: git -C {shlex.quote(store.root)} reset"
         yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_SHOWN]))
     if edited:
         message = f"{count(len(edited), 'file')} edited by hand and not committed."

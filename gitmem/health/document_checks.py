@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,7 +62,8 @@ def check_headers(store: Store, paths: Sequence[str]) -> Checked:
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
             problems.append((path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"))
     message = f"{count(len(problems), 'document')} with a header that cannot be read; the text below it is used."
-    remedy = f"Correct the lines between the two '---', or take the last version: git -C {store.root} checkout -- FILE"
+    last = f"git -C {shlex.quote(store.root)} checkout -- FILE"
+    remedy = f"Correct the lines between the two '---', or take the last version: {last}"
     problem_found = Finding("headers", Level.PROBLEM, message, remedy)
     return _checked(problems, "Every document's header can be read.", problem_found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping
 
 from gitmem.document.ids import FORMAT, fold, is_git_folder
@@ -130,7 +131,7 @@ def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
         raise RefusedError(
             f"The store at {root} tracks files in {HOME_HOSTS}/, which is for this machine alone; a remote may have "
             "written them.",
-            f"Look at them, remove what you did not make, then: git -C {root} rm -r --cached {HOME_HOSTS}",
+            f"Look at them, remove what you did not make, then: git -C {shlex.quote(root)} rm -r --cached {HOME_HOSTS}",
         )
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,7 +183,12 @@ def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine, cli
     assert {path: path.read_bytes() for path in before} == before
     stays = [path for path in written if path not in before and path.exists() and b'"gitmem"' in path.read_bytes()]
     assert stays == []
-    assert [path for path in machine.paths() if "gitmem" in path or path.startswith("project/")] == []
+    for _ in range(100):  # a question to the agent's model may still run behind the last hook
+        left = [path for path in machine.paths() if "gitmem" in path or path.startswith("project/")]
+        if not left:
+            break
+        time.sleep(0.2)
+    assert left == []
     replayed = json.loads(machine.run("gitmem", "replay", "--from", name, "--json"))
     assert replayed["turns"] >= 2
 
