@@ -1,7 +1,7 @@
 """Make and save the episodes of a finished session (docs/format.md, "Episodes").
 
 A task is a request and everything said and done for it, over one or more turns. Without a model an episode consists of
-the request, the beginning of the last answer, what failed and what worked. Its outcome comes from tests, a commit, an
+the request, the beginning of the last answer, what failed and what worked. Its outcome comes from tests, an
 interruption or a note of the agent.
 """
 
@@ -82,11 +82,6 @@ def _begins(turn: Turn, task: Sequence[Turn], stems: Collection[str]) -> bool:
         return True
     shares_file = bool(set(turn.files) & {file for turn in task for file in turn.files})
     return not shares_file and overlap(words, frozenset(stems)) < GOES_ON
-
-
-def _committed(turn: Turn) -> bool:
-    """Return whether a commit, a push or a release worked in a turn."""
-    return any(is_commit(run.command) and not run.failed for run in turn.runs)
 
 
 def episodes_of(
@@ -194,13 +189,12 @@ def _episode_of(
 
 
 def _outcome(turns: Sequence[Turn], notes: Sequence[Notes]) -> Outcome | None:
-    """Return the outcome shown by a note, an interruption, the last test or build, or a commit; else None."""
+    """Return the outcome shown by a note, an interruption, or the last test or build; else None."""
     if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
         return Outcome.FAILED
     if turns[-1].interrupted:
         return Outcome.INTERRUPTED
-    verdict = verdict_of(run for turn in turns for run in turn.runs)
-    return verdict or (Outcome.SUCCESS if any(map(_committed, turns)) else None)
+    return verdict_of(run for turn in turns for run in turn.runs)
 
 
 def _solution(turns: Sequence[Turn]) -> str:

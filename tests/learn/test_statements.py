@@ -402,7 +402,15 @@ LISTS = (  # a list of the user's, and how many statements it has
     ("- 항상 커밋을 작게 나눠줘\n- 절대 main에 푸시하지 마", 2),
     ("1. Fix the login\n2. Decision: kappa is rounded half up.", 1),
 )
-LEADS = ("Please note:", "Some things:", "My wishes:\n", "Please do this:", "Rules for this repo:", "Our rules are:", "이 저장소 규칙:")
+LEADS = (
+    "Please note:",
+    "Some things:",
+    "My wishes:\n",
+    "Please do this:",
+    "Rules for this repo:",
+    "Our rules are:",
+    "이 저장소 규칙:",
+)
 
 
 @pytest.mark.parametrize("lead", [*LEADS, "Fix the parser.\n\nHouse rules:", "Add a login page\n\nConventions:"])
