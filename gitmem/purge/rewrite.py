@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -397,5 +396,5 @@ def _expunge(store: Store, stash: Mapping[str, str], replacer: Replacer, done: A
         if replacer.holds(data):
             raise GitmemError(
                 f"The object {oid} still holds it: git still reaches it.",
-                f"See 'git -C {shlex.quote(store.root)} fsck --lost-found' and 'git worktree list', then run it again.",
+                f"In {store.root}, see 'git fsck --lost-found' and 'git worktree list', then run it again.",
             )
