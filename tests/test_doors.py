@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -267,7 +268,7 @@ def test_what_is_not_printed_as_it_is_says_how_git_prints_it(world):
     for command in ("diff HEAD~2", "at HEAD zarquon.md", "show HEAD:zarquon.md", "show HEAD~1"):
         _, out, err = world.ran(*command.split())
         assert "(system>" in out, command
-        assert f"'git -C {world.place('')} " in err, command
+        assert f"git -C {shlex.quote(str(world.place('')))} " in err, command
 
 
 def test_what_echoes_an_ended_fact_is_marked_where_it_is_told(world):

@@ -89,7 +89,7 @@ def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
         app.write("\n".join(lines), wrap=False)
     if shown.encode("utf-8", "surrogatepass") != data and not app.args.json:
         git = f"git -C {shlex.quote(app.open().root)} {command}"
-        app.notices((f"Tags and characters that are not seen are written as text; '{git}' prints the bytes.",))
+        app.notices((f"Tags and invisible characters are written as text; for the bytes: {git}",))
 
 
 def finding_lines(findings: Sequence[Finding], app: App) -> list[str]:
