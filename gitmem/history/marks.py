@@ -15,7 +15,8 @@ from gitmem.model.fact import Fact, day_of
 from gitmem.model.lines import Marks, marks_of, with_marks
 from gitmem.model.validity import FactPlace, Ground
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
+from gitmem.store.known_facts import facts_for, known_facts
+from gitmem.store.locate import KNOWN_FOLDER
 from gitmem.store.store import Store
 from gitmem.values import Value
 

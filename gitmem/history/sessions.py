@@ -16,7 +16,7 @@ from gitmem.history.records import HEAD, CommitRecord, records, removal
 from gitmem.model.exchange import file_name
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.store.known_facts import KNOWN_FOLDER
+from gitmem.store.locate import KNOWN_FOLDER
 from gitmem.store.store import Store
 from gitmem.values import Value
 

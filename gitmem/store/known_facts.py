@@ -22,12 +22,12 @@ from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fa
 from gitmem.model.lines import normalized
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, file_version, read_regular, replace_file
+from gitmem.store.locate import KNOWN_FOLDER
 from gitmem.store.store import Store
 from gitmem.values import Any, Value
 
 Late = Callable[[], bool]  # says whether the deadline has passed
 Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
-KNOWN_FOLDER = "known"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"

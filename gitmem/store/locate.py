@@ -173,3 +173,4 @@ def _is_submodule(git_dir: str) -> bool:
 
 
 PRIVATE_FOLDER = "gitmem"
+KNOWN_FOLDER = "known"  # in the private folder: caches of what the documents say

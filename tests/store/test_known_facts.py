@@ -18,7 +18,8 @@ from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
 from gitmem.search.passages import read_passage
 from gitmem.store import known_facts as facts
-from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, read_headers
+from gitmem.store.known_facts import known_facts, read_headers
+from gitmem.store.locate import KNOWN_FOLDER
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
 from tests.command_line import Runner
