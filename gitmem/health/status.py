@@ -13,7 +13,7 @@ from functools import partial
 
 from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section, is_purged
 from gitmem.document.ids import MEMORY, id_in
-from gitmem.document.message import Op, Trailer
+from gitmem.document.message import Trailer
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
@@ -21,7 +21,7 @@ from gitmem.health.doctor import CHECKS, OPENED, check_attributes
 from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
 from gitmem.history.records import record
 from gitmem.history.review import ToReview
-from gitmem.history.sessions import count_sessions, last_save
+from gitmem.history.sessions import SAID, count_sessions, last_save
 from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
@@ -34,7 +34,6 @@ from gitmem.sync.states import RemoteState, states
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
-_SAVES = (Op.SAVE.value, Op.TURN.value)
 HISTORY = "history"  # the check that finds a history which git cannot read
 _MOST_FACTS = 25  # to parse; the next call reads more of them
 _MOST_SIZES = 500  # files to ask for their size
@@ -200,7 +199,7 @@ def _last_event(private: str, hooks: HookSpool) -> datetime | None:
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
     newest = last_save(store, map(record, recent))
     if newest is None and len(recent) == _RECENT_COMMITS:  # walks all of history if there is none
-        found = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, _SAVES)
+        found = newest_with(store.repository.git, recent[0].oid, Trailer.OP.value, SAID)
         newest = last_save(store, map(record, found))
     return LastSave(newest.commit, newest.committed, newest.subject) if newest else None
 

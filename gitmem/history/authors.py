@@ -111,7 +111,7 @@ class People:
     def _has_no_others(self, start: str) -> bool:
         """Return whether the user, or gitmem, is the author of all commits that are not indexed yet."""
         options = (
-            f"--format=%an%x09%ae%x09{_MACHINES}",
+            f"--format=%an%x00%ae%x00{_MACHINES}",
             "--end-of-options",
             start + self._store.repository.memory,
             "--",
@@ -120,7 +120,7 @@ class People:
             output = self._store.repository.git.run("log", *options, timeout=self._seconds)
         except GitmemError:
             return False
-        authors = {tuple(line.split("\t", 2)) for line in output.decode("utf-8", "replace").splitlines()}
+        authors = {tuple(line.split("\0", 2)) for line in output.decode("utf-8", "replace").splitlines()}
         return all(self._store.is_user(*author, address=self._index.user[0]) for author in authors)
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:

@@ -22,7 +22,7 @@ from gitmem.values import Value
 
 _SHORTEST = 8  # characters of a session's id
 _NEWEST = frozenset({"last", "latest"})  # no agent's session id begins with these
-_SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
+SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 _COUNTED = "sessions"  # file with the commit up to which sessions were counted, and their ids
 
 
@@ -65,7 +65,7 @@ def last_save(store: Store, every: Iterable[CommitRecord]) -> CommitRecord | Non
     """Return the newest save or captured turn among commits that was not undone, None without one."""
     every = tuple(every)
     undone = _undone(store, every)
-    saves = (commit for commit in every if commit.op in _SAID and commit.commit not in undone)
+    saves = (commit for commit in every if commit.op in SAID and commit.commit not in undone)
     return max(saves, key=lambda commit: commit.committed, default=None)
 
 
@@ -76,7 +76,7 @@ def _undone(store: Store, every: Iterable[CommitRecord]) -> Collection[str]:
 
 def _quoting(commits: Sequence[CommitRecord]) -> Sequence[CommitRecord]:
     """Return the commits of a session whose subjects quote it, all where none does."""
-    return [commit for commit in commits if commit.op in _SAID] or commits
+    return [commit for commit in commits if commit.op in SAID] or commits
 
 
 def count_sessions(store: Store) -> int:

@@ -21,7 +21,6 @@ from gitmem.store.known_facts import Header, Late, choose_headers, fact_headers,
 from gitmem.store.layers import private_store
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
-from gitmem.tell.forbidden import unconfirmed_rules
 from gitmem.values import Value
 
 MAX_PARSED = 200  # uncached facts that a session's start parses; the drain parses the others
@@ -80,7 +79,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     facts_shown = [fact for group in groups for fact in group]
     people, lines = People(store), list[tuple[str, str]]()
-    mute = {rule.id for rule in unconfirmed_rules(store, [fact for fact in facts_shown if fact.forbids])}
+    mute = _mute_rules(store, [fact for fact in facts_shown if fact.forbids])
     has_heading = False
     for place, group in enumerate(groups):
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
@@ -91,6 +90,15 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     settled = _digests(fact for fact in facts if marks.has_ended(fact.id)) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in facts_shown)
     return ChosenFacts(texts, _digests(facts_shown), settled, marks, current, lines)
+
+
+def _mute_rules(store: Store, rules: Sequence[Fact]) -> set[str]:
+    """Return the ids of forbidding rules that warn of nothing until the user confirms them."""
+    if not rules:  # most starts have none, and the module takes as long to import as a small answer
+        return set()
+    from gitmem.tell.forbidden import unconfirmed_rules
+
+    return {rule.id for rule in unconfirmed_rules(store, rules)}
 
 
 def _line(

@@ -226,7 +226,6 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
     payload, session = event.read, text_of(event.read, "session_id")
     with ProjectQuestions(folder, app.environ) as questions:
         from gitmem.record.read import glance, in_context
-        from gitmem.tell.forbidden import renew_forbids
         from gitmem.tell.start import MARKER, session_goes_on
 
         store = _hurried(app, root, folder)
@@ -249,9 +248,11 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
-        renew_forbids(store)
         line = "" if known else sign_of_use(store, ids, text, session, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
+        from gitmem.tell.forbidden import renew_forbids
+
+        renew_forbids(store)  # behind the answer: files were edited by hand, or the store came as a folder
     if not pending or pending.turns or len(pending.sessions) > 1 or pending.useless or pending.unreadable:
         _settle_later(store)  # this also mirrors the agent's own memory
     app.sync_later(store, session=True)
