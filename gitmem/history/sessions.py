@@ -62,16 +62,16 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
 
 
 def last_save(store: Store, every: Iterable[CommitRecord]) -> CommitRecord | None:
-    """Return the newest save or captured turn among commits that was not undone, None without one."""
+    """Return the newest save or captured turn that was not undone among the newest commits, None without one."""
     every = tuple(every)
-    undone = _undone(store, every)
+    undone = _undone(store, every, f"{every[-1].commit}.." if every else "")  # what undoes one of them is newer
     saves = (commit for commit in every if commit.op in SAID and commit.commit not in undone)
     return max(saves, key=lambda commit: commit.committed, default=None)
 
 
-def _undone(store: Store, every: Iterable[CommitRecord]) -> Collection[str]:
+def _undone(store: Store, every: Iterable[CommitRecord], since: str = "") -> Collection[str]:
     is_any_undone = any(commit.op == Op.UNDO for commit in every)
-    return undone_commits(store.repository.git, store.repository.memory) if is_any_undone else ()
+    return undone_commits(store.repository.git, since + store.repository.memory) if is_any_undone else ()
 
 
 def _quoting(commits: Sequence[CommitRecord]) -> Sequence[CommitRecord]:
@@ -88,11 +88,12 @@ def count_sessions(store: Store) -> int:
         return len(names)
     is_before = bool(last) and store.repository.is_ancestor(last, tip)
     new = log(git, f"{last}..{tip}" if is_before else tip)
-    if any(commit.value(Trailer.OP) == Op.UNDO for commit in new):
-        names = [session.id for session in sessions(store)]
-    else:
-        known = names if is_before else []
-        names = [*dict.fromkeys((*known, *filter(None, (commit.value(Trailer.SESSION) for commit in new))))]
+    known = dict.fromkeys(names if is_before else [])
+    came = [(commit.value(Trailer.OP), commit.value(Trailer.SESSION)) for commit in new]
+    known |= dict.fromkeys(session for op, session in came if session and op in SAID)
+    # What is learned of a session that was undone does not bring it back, and an import says nothing.
+    is_unsure = any(op == Op.UNDO or (session and session not in known) for op, session in came)
+    names = [session.id for session in sessions(store)] if is_unsure else [*known]
     with contextlib.suppress(OSError):  # else it is counted anew
         replace_file(path, "\n".join((tip, *names)).encode())
     return len(names)

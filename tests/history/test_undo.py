@@ -13,6 +13,8 @@ from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.origin import undone_commits
 from gitmem.history.plan_undo import FileChange, UndoConflictError, introduced, plan_undo, rotated
+from gitmem.history.records import records
+from gitmem.history.sessions import count_sessions, last_save, sessions
 from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
 from gitmem.model.rotation import Limits, plan_rotation
@@ -365,3 +367,16 @@ def test_a_session_named_by_its_id_alone_is_undone_as_by_the_option(world):
     done = undo(world.store, revision="one-session")
     assert len(done.undone) == 2
     assert world.git("log", "-1", "--format=%s").strip() == "Undo session one-session (2 commits)"
+
+
+def test_what_is_learned_of_an_undone_session_does_not_count_it_again(world):
+    for name in ("one", "two"):
+        save(world.store, world.event("Use uv.")._replace(session=f"{name}-session"))
+    assert count_sessions(world.store) == len(sessions(world.store)) == 2
+    undo(world.store, session="one-session")
+    assert count_sessions(world.store) == 1
+    learned = "Learn\n\nGitmem-Op: learn\nGitmem-Session: one-session"
+    world.commit_file("concepts/a.md", "A\n", learned)
+    world.reopen()
+    assert count_sessions(world.store) == len(sessions(world.store)) == 1
+    assert last_save(world.store, records(world.store)).session == "two-session"
