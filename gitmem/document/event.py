@@ -17,7 +17,7 @@ _KIND = "save"
 class Save(Value):
     """A text to save. `at` is the time of the text, `host` the agent or command it comes from.
 
-    `forbids` are the literals of the rule that it becomes.
+    `forbids` are the literals of the rule that it becomes, `enforce` is `ask` or `deny` for more than a warning.
     """
 
     id: str
@@ -28,6 +28,7 @@ class Save(Value):
     session: str = ""
     host: str = ""
     forbids: tuple[str, ...] = ()
+    enforce: str = ""
 
     def to_event(self) -> dict[str, object]:
         """Return the save as a spool event."""
@@ -62,4 +63,5 @@ def parse_event(content: Mapping[str, object]) -> Save:
         session=str(content.get("session") or ""),
         host=str(content.get("host") or ""),
         forbids=as_texts(content.get("forbids")),
+        enforce=str(content.get("enforce") or ""),
     )

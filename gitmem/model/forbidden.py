@@ -15,6 +15,7 @@ from itertools import takewhile
 
 from gitmem.model.shell import PRINTS, SETS, commands
 from gitmem.model.shell_reader import ShellCommand
+from gitmem.platform.machine import table
 from gitmem.values import Value
 
 COMMAND, PATH, TEXT = "command", "path", "text"
@@ -69,7 +70,7 @@ def needles(literal: str) -> tuple[str, ...]:
     escaped = "".join(
         letter if letter < "\x7f" else f"\\u{ord(letter):04x}" for letter in word if ord(letter) < 1 << 16
     )
-    words = [word, escaped, *([word.lower()] if _is_caseless(literal) else [])]
+    words = [word, escaped, *([word.lower()] if _is_caseless(literal) else []), *_programs_of_option(word)]
     return tuple(dict.fromkeys(words)) if len(word) > 1 else ()
 
 
@@ -179,7 +180,7 @@ def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
         return False
     arguments = words[1:]
     options = [word for word in literal[1:] if word.startswith("-")]
-    if not all(_has_option(option, arguments) for option in options):
+    if options and not all(_has_option(option, (*arguments, *_equal_options(words))) for option in options):
         return False
     plain = [word for word in literal[1:] if not word.startswith("-")]
     after_option = False
@@ -211,6 +212,28 @@ def _has_option(literal: str, words: Sequence[str]) -> bool:
 
 def _is_short(word: str) -> bool:
     return word[:1] == "-" and word[1:].isalpha() and len(word) <= 5  # noqa: PLR2004
+
+
+@lru_cache(maxsize=2)
+def _equal_options(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the other spellings of a command's options: `--force` for `git push -f`, as the table has them."""
+    equal = set[str]()
+    for command, takes_value, short, long in table("options.tsv"):
+        if _runs(command.split(), words):
+            clusters = (re.split(f"[{takes_value}]", word[1:], maxsplit=1)[0] for word in words if _is_short(word))
+            given = {*words, *equal, *(f"-{letter}" for cluster in clusters for letter in cluster)}
+            if short in given:
+                equal.update(long.split())
+            if given.issuperset(long.split()):
+                equal.add(short)
+    return tuple(equal)
+
+
+def _programs_of_option(word: str) -> Iterator[str]:
+    """Yield what a call with another spelling of an option has: `commit ` for `--no-verify`, which may be `-n`."""
+    for command, _, short, long in table("options.tsv"):
+        if word in {short, long}:
+            yield f"{command.rpartition(' ')[2]} "
 
 
 def _names(literal: str, path: str) -> bool:

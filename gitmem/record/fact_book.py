@@ -223,6 +223,7 @@ def fact_of(event: Save, text: str) -> Fact | None:
         keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in tags), *fact_keywords(text)))),
         scope=scopes_in(event.tags),
         forbids=event.forbids,
+        enforce=event.enforce,
     )
 
 

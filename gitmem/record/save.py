@@ -93,13 +93,14 @@ def save_text(
     session: str = "",
     host: str,
     forbids: tuple[str, ...] = (),
+    enforce: str = "",
 ) -> Saved:
     """Save a new text under its own id, unless a fact in force has the same words. Raises as `save`."""
     if "\0" in text:
         raise RefusedError("The text has a NUL character, as pictures and programs have.", "Save words about it.")
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host, forbids))
+    event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host, forbids, enforce))
     if kind.lasts:
         from gitmem.record.fact_book import known_as
 

@@ -25,10 +25,11 @@ from gitmem.store.copies import Copy, drop_copy, find_copies
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Decision, confirm_rule
+from gitmem.tell.forbidden import Decision, confirm_rule, decision_of
 from gitmem.text.terminal import plain
 
 _SAVED_AS = {FactKind.SOLUTION: MemoryType.ERROR_FIX, FactKind.CORE_LOGIC: MemoryType.LEARNING}
+_ANSWERS = {Decision.TELL: "is warned", Decision.ASK: "has to ask you", Decision.DENY: "is stopped"}
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
 
@@ -96,6 +97,8 @@ def _add(store: Store, args: Args, app: App) -> None:
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
     check_length(clean_text(text))
     check_literals(args.forbids)  # before anything is saved
+    if args.enforce and not args.forbids:
+        raise UsageError("--enforce says what happens at the words of --forbids.", "Add them: --forbids 'pip install'.")
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
@@ -106,18 +109,20 @@ def _add(store: Store, args: Args, app: App) -> None:
         raise UsageError(f"A text of the type {kind} is no fact.", remedy)
     store = finish_purge(store_for_session(store, app.session()))
     forbids = tuple(dict.fromkeys(args.forbids))
-    saved = save_text(store, text, kind, tags, host="cli", forbids=forbids)
+    enforce = "" if args.enforce == Decision.TELL else args.enforce
+    saved = save_text(store, text, kind, tags, host="cli", forbids=forbids, enforce=enforce)
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
     report = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
     if saved.known and (tags or args.kind not in {"", fact.kind}):
         report += f"\n  Its kind and tags stay as they are: {fact.kind}."
     if forbids:
-        if not {*forbids} <= {*fact.forbids}:  # it was known already
-            commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *forbids))), fact.enforce)
+        enforce = enforce if args.enforce else fact.enforce
+        if not {*forbids} <= {*fact.forbids} or enforce != fact.enforce:  # it was known already
+            commits += forbid(store, fact, tuple(dict.fromkeys((*fact.forbids, *forbids))), enforce)
             fact = find_fact(store, fact.id)
         confirm_rule(store, fact)
-        report += f"\n  An agent is warned when it {_acts(fact)}"
+        report += f"\n  An agent {_ANSWERS[decision_of(fact)]} when it {_acts(fact)}"
         _warn_of_patterns(app, forbids)
     value = {**fact_value(fact), "commits": commits}
     undo = app.undo_hint(commits, f"facts retire {fact.id}")

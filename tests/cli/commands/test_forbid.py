@@ -87,6 +87,23 @@ def test_the_words_of_a_command_without_its_program(world):
     assert call(world, "Bash", {"command": "git commit -m 'no push --force'"}, session="s3", use="t3") == {}
 
 
+def test_another_spelling_of_an_option_is_the_same_option(world):
+    world.run("facts", "add", "No skipped hooks", "--forbids=--no-verify", "--forbids", "git push --force")
+    assert "No skipped" in told(call(world, "Bash", {"command": "git push -f origin main"}))
+    assert "No skipped" in told(call(world, "Bash", {"command": "git commit -nm x"}, session="s2", use="t2"))
+    assert call(world, "Bash", {"command": "git push -n"}, session="s3", use="t3") == {}
+
+
+def test_a_rule_is_added_with_what_happens_at_a_match(world):
+    added = world.run("facts", "add", "Use uv, never pip", "--forbids", "pip install", "--enforce", "deny")
+    assert "An agent is stopped when it runs" in added.out
+    answer = call(world, "Bash", {"command": "pip install x"})
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    again = world.run("facts", "add", "Use uv, never pip", "--forbids", "pip install", "--enforce", "tell")
+    assert "An agent is warned" in again.out
+    assert "--forbids" in world.ran("facts", "add", "Use uv.", "--enforce", "deny").err
+
+
 def test_words_of_sql_are_met_in_small_letters_too(world):
     world.run("facts", "add", "Never drop a table", "--forbids", "DROP TABLE")
     for text in ("DROP TABLE users;", "drop table users;"):
