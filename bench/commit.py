@@ -139,14 +139,14 @@ def measure(files: int, rounds: int) -> None:
             subprocess.run(
                 ["git", "commit", "-qam", "begin again"], cwd=store.root, env=environ, stdout=subprocess.DEVNULL
             )
-            store.mark(store.tip or "")
+            store.record_checkout(store.tip or "")
             gc.collect()  # what one engine leaves is not cleared away on another's time
             for name, step in steps.items():
                 if files > 1000 and name.startswith("GitPython") and turn > 3:
                     continue
                 start = time.perf_counter()
                 step()
-                store.mark(store.tip or "")  # what others committed is in the work tree already
+                store.record_checkout(store.tip or "")  # what others committed is in the work tree already
                 if turn:  # the first round warms caches and imports
                     times[name].append((time.perf_counter() - start) * 1000)
         report(

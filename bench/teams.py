@@ -233,7 +233,7 @@ def stores(folder: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             each = _ENTRIES // _DAYS
             path.write_bytes(_day(dice, at, each, (number * _DAYS + day) * each))
-        Store(str(project / ".gitmem"), context).acceptance.give(())
+        Store(str(project / ".gitmem"), context).acceptance.accept(())
     for query in ("warm the cache of files", *_QUERIES):
         before, began = _cpu(), time.perf_counter()
         roots = find_stores(str(Path(folder, "projects")), folder)

@@ -78,7 +78,7 @@ def fill(store: Store, facts: int, commits: int, done: int) -> None:
     subprocess.run([*git, "reset", "--hard", "--quiet"], check=True)
     # as `gitmem maintain` leaves it
     subprocess.run([*git, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"], check=True)
-    store.mark(subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip())
+    store.record_checkout(subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip())
 
 
 def save_one(store: Store, number: int) -> None:

@@ -28,7 +28,7 @@ from gitmem.record.read import Pending, PendingSession, context_tokens, context_
 from gitmem.record.save import drain
 from gitmem.record.working_memory import apply_events, forget_working
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
-from gitmem.store.heard import note_heard
+from gitmem.store.heard import note_event_arrival
 from gitmem.store.known_facts import fact_headers, known_facts
 from gitmem.store.layers import divert
 from gitmem.store.spool import HookSpool
@@ -56,7 +56,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     if not spool.names():
         return []
     pending = _look_again(store, alive)
-    steps.run("agents heard of", lambda: note_heard(store.private, {event.host for event in pending.events}))
+    steps.run("agents heard of", lambda: note_event_arrival(store.private, {event.host for event in pending.events}))
     calls = [event for event in pending.events if event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}]
     steps.run("rules that fired", lambda: note_made(store.private, map(_made, calls)))
     steps.run("working memory", partial(_update_working, store, pending))
@@ -201,7 +201,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
 
 def _settle(store: Store) -> None:
     with contextlib.suppress(UnfinishedError):  # the user is in the middle of a merge
-        if store.lags():
+        if store.is_behind():
             drain(store)
 
 
@@ -329,12 +329,12 @@ class _Steps:
         from gitmem.learn.judge import judge_requested
         from gitmem.llm.ask import is_worth_asking
         from gitmem.llm.requests import waiting
-        from gitmem.store.jobs import Kind, turn_of
+        from gitmem.store.jobs import Kind, exclusive_job
 
         archives = [archive for archive in pending_archives(self._store) if is_worth_asking(self._store, archive)]
         if not archives and not waiting(self._store.private):
             return
-        with turn_of(self._store, Kind.ASK) as is_free:
+        with exclusive_job(self._store, Kind.ASK) as is_free:
             if is_free:
                 judge_requested(self._store, late)
             for archive in archives if is_free else ():

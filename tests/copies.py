@@ -65,7 +65,7 @@ def _loose_tip(git: Path) -> str:
 def accept(project: Path, context: Context) -> Store:
     """Say yes to a project's store and its remotes, as on the machine that made it."""
     store = Store(str(project / ".gitmem"), context)
-    store.acceptance.give(tuple(url for one in remotes(store) for url in (one.url, one.push_url)))
+    store.acceptance.accept(tuple(url for one in remotes(store) for url in (one.url, one.push_url)))
     return store
 
 
@@ -87,7 +87,7 @@ class StoreCopies:
         if (project / ".git").is_dir():
             exclude(str(project / ".git"), "/.gitmem/")
         store = Store(str(project / ".gitmem"), context)
-        store.acceptance.give(())  # it has no remotes
+        store.acceptance.accept(())  # it has no remotes
         return store
 
 

@@ -86,7 +86,7 @@ class World:
 
     def accept(self) -> Self:
         """Say yes to the store, wherever the test copied it from."""
-        self.store.acceptance.give(())
+        self.store.acceptance.accept(())
         return self
 
     def by(self, name: str, machine: str = "box") -> World:
@@ -235,7 +235,7 @@ class World:
 
     def whole(self, *, killed: bool = False) -> None:
         assert self.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
-        assert self.store.marked() == self.tip
+        assert self.store.recorded_checkout() == self.tip
         layout = self.store.repository.layout
         names = [path.name for folder in (layout.git_dir, layout.common_dir) for path in Path(folder).rglob("*")]
         litter = [name for name in names if name.endswith(".lock") or name.startswith(("fast_import_", "tmp_"))]
@@ -372,7 +372,7 @@ CRASHES = {
     "no file is written": "gitmem.git.worktree.WorkTree.publish",
     "one file is written": "gitmem.git.worktree.WorkTree.publish",
     "the files are written, the index is not": "gitmem.git.index.IndexUpdate.finish",
-    "all is written, the mark is not": "gitmem.store.store.Store.mark",
+    "all is written, the mark is not": "gitmem.store.store.Store.record_checkout",
 }
 
 

@@ -38,7 +38,7 @@ from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.similarity import WEIGHED
 from gitmem.redact.redact import redact
-from gitmem.store.fact_lines import Shelf
+from gitmem.store.fact_lines import FactsById
 from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
@@ -46,7 +46,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-_MOST_TOLD = 3  # exchanges shown of a theme
+_MOST_SHOWN = 3  # exchanges shown of a theme
 MAX_CHARACTERS = 300_000  # of an archive in one question
 
 
@@ -121,7 +121,7 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
 
 def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
     """Return the parts of the project to which entries and facts of an archive belong."""
-    shelf = Shelf(transaction.read, transaction.names)
+    shelf = FactsById(transaction.read, transaction.names)
     text = (transaction.read(archive) or b"").decode("utf-8", "replace")
     entries = [entry.entry for entry in find_entries(text)]
     facts = filter(None, (shelf.get(entry.id) for entry in entries if is_fact_id(entry.id)))
@@ -139,7 +139,7 @@ def offline_summary(store: Store, archive: str, text: str) -> Summary:
     for concept in known_concepts(store):
         own = [entries[tail] for tail in map(tail_of, concept.exchanges) if tail in entries]
         if own:
-            line = "; ".join(entry.text.partition("\n")[0] for entry in own[-_MOST_TOLD:])
+            line = "; ".join(entry.text.partition("\n")[0] for entry in own[-_MOST_SHOWN:])
             sessions = dict.fromkeys(tag for entry in own for tag in entry.tags[:1])
             themes.append((len(own), Theme(concept.name, line, tuple(sessions))))
     themes.sort(key=lambda theme: -theme[0])

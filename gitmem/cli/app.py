@@ -12,7 +12,7 @@ from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, Unfini
 from gitmem.platform.machine import Context, machine_name, now
 from gitmem.store.acceptance import no_store
 from gitmem.store.locate import find_store, is_store, user_store
-from gitmem.store.store import Store, own_store
+from gitmem.store.store import Store, open_user_store
 from gitmem.text.terminal import fenced, harmless, json_text, painted, plain, styled, wrapped
 from gitmem.values import Any, TextIO, Value
 
@@ -114,18 +114,18 @@ class App(Value):
         """
         store = self.open()
         if not store.may_write():  # it is read-only
-            from gitmem.sync.clone import check_opened
+            from gitmem.sync.clone import check_untrusted
 
-            check_opened(store, read=read)
+            check_untrusted(store, read=read)
             return store
         from gitmem.store.known_facts import are_edited
 
         try:
             arrived = are_edited(store)
-            if store.lags():
+            if store.is_behind():
                 from gitmem.record.save import drain
 
-                arrived = arrived or store.tip != store.marked()
+                arrived = arrived or store.tip != store.recorded_checkout()
                 self.notices(tuple(drain(store).notices))
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
@@ -179,7 +179,7 @@ class App(Value):
         """Sync this and the user's own store in the background if due; `session`: one has just begun or ended."""
         from gitmem.sync.records import is_due
 
-        for target in (store, own_store(store)):
+        for target in (store, open_user_store(store)):
             if target is not None and is_due(target, session=session):
                 target.start("sync", "--background")
 

@@ -47,7 +47,7 @@ def join(app: App, owner: int) -> None:
     store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
     look_at_arrivals(store)
     store.acceptance.end_clone()
-    HookSpool(store.private).set_untold(owner, untold=True)
+    HookSpool(store.private).set_memory_due(owner, due=True)
 
 
 def find(app: App, folders: Sequence[str]) -> str | None:

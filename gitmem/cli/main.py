@@ -74,7 +74,7 @@ def _next_step(app: App) -> str:
     """Return where recording in the current folder stands, and the one step that a user should take next, or ""."""
     from gitmem.cli.commands.review import waiting
     from gitmem.hosts.script import project_top, recorded_agents
-    from gitmem.store.heard import heard_since_install
+    from gitmem.store.heard import last_event_since_install
     from gitmem.store.layers import paused_words
     from gitmem.store.locate import find_project, find_store
     from gitmem.store.store import Store
@@ -88,7 +88,7 @@ def _next_step(app: App) -> str:
         store = Store(root, app.context())
         if not store.may_write():
             return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
-        heard = partial(heard_since_install, store.private, app.home())
+        heard = partial(last_event_since_install, store.private, app.home())
         agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, heard)
         paused, waits = paused_words(store), len(waiting(store))
     except GitmemError as error:

@@ -26,8 +26,8 @@ PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
 
 def follow_settings(store: Store, spool: HookSpool) -> None:
     """Set the marks by which hooks/hook.sh knows which events need no answer."""
-    spool.set_silent(PROMPT, silent=not store.config.recall.prompt)
-    spool.set_silent(ERROR, silent=not store.config.recall.error)
+    spool.set_delivery_only(PROMPT, on=not store.config.recall.prompt)
+    spool.set_delivery_only(ERROR, on=not store.config.recall.error)
 
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:

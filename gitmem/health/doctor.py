@@ -261,7 +261,7 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
     """Check that files, index and branch agree, unless something else is checked out, which `branch` reports."""
     if store.documents != store.root:
         return
-    if store.tip != store.marked():
+    if store.tip != store.recorded_checkout():
         message = "The files are older than the branch."
         yield Finding("checkout", Level.WARNING, message, "The next gitmem command updates them.")
     copies, staged = {copy.path for copy in find_copies(store)}, staged_paths(store.repository.git)

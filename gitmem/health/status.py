@@ -26,7 +26,7 @@ from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.findings import Check, Finding, Level, bytes_below, examine
-from gitmem.store.heard import last_heard
+from gitmem.store.heard import last_event_time
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -90,7 +90,7 @@ class StoreStatus(Value):
 @contextmanager
 def status_reader(store: Store) -> Iterator[Callable[[], StoreStatus]]:
     """Start git to find edits and commits, and yield a function that returns the store's state; changes nothing."""
-    tip, accepted = tip_of(store), store.acceptance.given()
+    tip, accepted = tip_of(store), store.acceptance.is_accepted()
     looks = accepted and store.documents == store.root
     log = EarlyLog(store.repository.git, tip or "HEAD", _RECENT_COMMITS)
     with store.files.look(tip) as looked, log:
@@ -189,7 +189,7 @@ def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, .
 
 def _last_event(private: str, hooks: HookSpool) -> datetime | None:
     """Return the time of the last event of a session on this machine, waiting or committed."""
-    last = last_heard(private)
+    last = last_event_time(private)
     for name in hooks.names():
         with suppress(OSError):  # it was committed meanwhile
             last = max(last, os.stat(os.path.join(hooks.folder, name)).st_mtime)

@@ -45,7 +45,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
     seen, waiting = read_changes(store)
     try:
         tip = store.repository.tip(store.repository.branch()) or ""
-        if tip in {seen, ""} or not (look or tip != store.marked()):
+        if tip in {seen, ""} or not (look or tip != store.recorded_checkout()):
             return waiting
         if seen:  # the first search accepts the store as it is
             waiting = _looked(store, seen, tip, waiting)

@@ -34,7 +34,7 @@ Place = tuple[str, ...]  # the keys that lead to a value in a file, its own name
 
 
 class Edit(Value):
-    """An edit of a settings file; raises SettingsError for another kind of text, or another value at its place."""
+    """An edit of a settings file; raises SettingsError if the text or the value at its place is of another kind."""
 
     path: str
     part = ""

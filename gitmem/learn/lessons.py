@@ -41,7 +41,7 @@ from gitmem.project.manifests import manifest_lines, manifests_in
 from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import boot_lines, redacted
 from gitmem.store.learned import known_patterns, pattern_headers, signature_of
-from gitmem.store.store import Store, own_store
+from gitmem.store.store import Store, open_user_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
@@ -122,7 +122,7 @@ def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", ho
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the user's preferences of a finished session into their own store; return the commit there."""
-    own = None if store.is_private else own_store(store)
+    own = None if store.is_private else open_user_store(store)
     if own is None or not turns:
         return None
     clean = [redacted(turn, store) for turn in turns]

@@ -44,8 +44,8 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     """Return, by fact id, the places of the facts that do not fully apply to what is checked out.
 
     `cached` is the file of earlier answers: commits do not change, so an answer for the same commits stays valid. If
-    git needs longer than `seconds` to find whether a branch was merged, its facts are shown as before, else with its
-    name.
+    git needs longer than `seconds` to find whether a branch was merged, its facts keep their earlier ground; without
+    one they count as learned on that branch.
     """
     branch, head = checked_out(code)
     if not head:
@@ -86,7 +86,7 @@ def _said(fact: Fact) -> int:
 
 
 def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
-    """Return the tips of existing branches, of this repository first, read from the files of refs."""
+    """Return the tip of each branch that exists, preferring a local one to those of remotes; read files, not git."""
     names = [name for name in branches if not _BAD_BRANCH.search(name)]
     if not names:
         return {}
@@ -328,7 +328,7 @@ def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 
 def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
-    """Return whether the lines of an object must be read: its content differs from the cited one."""
+    """Return whether an object's lines must be read: its id differs from the cited one, and it is no large file."""
     differs = any(digests and not info.oid.startswith(blob) for blob, digests in items)
     return differs and info.kind == "blob" and info.size <= _MAX_CONTENT
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from gitmem.document.ids import PURGED
 from gitmem.purge.erased import is_named, session_key
 from gitmem.purge.record import PurgeRecord, Replacer, Seeker
-from gitmem.purge.records import followed, read_records, read_state, state_file
+from gitmem.purge.records import applied_records, read_records, read_state, state_file
 from gitmem.purge.rewrite import by_others
 from gitmem.store.store import Store
 
@@ -40,7 +40,7 @@ class _Purges:
 
     def __init__(self, store: Store) -> None:
         self._store, agreed = store, {*read_state(store.private).agreed}
-        records = followed(store, read_records(store, filter(None, [store.tip]))[0])
+        records = applied_records(store, read_records(store, filter(None, [store.tip]))[0])
         self._made = {record: datetime.fromisoformat(record.created) for record in records}
         self._seeker = Seeker([*self._made], limited={record.key for record in self._made} - agreed)
         self._named: dict[tuple[str, str], bool] = {}

@@ -1,8 +1,8 @@
-"""Find what an author or a session brought that a purge record names (docs/teams.md, "Leaving").
+"""Find what the authors and sessions named in a purge record contributed (docs/teams.md, "Leaving").
 
-The record has a fingerprint of a key instead of the name. Each machine finds in its own history what commits with that
-key brought first: entries and files, which are dropped, and their lines, which are purged as texts wherever others
-repeat them. A session's lines stay if another session has them as well. Tested through `tests/purge/test_erase.py`.
+The record has fingerprints of their keys instead of names. Each machine searches its own history for the entries, files
+and lines that their commits added first. Entries and files are dropped, lines are purged wherever others repeat them. A
+session's lines stay if another session has them as well. Tested through `tests/purge/test_erase.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"^(?:[>*+ \t-]|[0-9]+[.)] )*(?:\[[0-9: -]+\] )?(?:\*\*[^*]+
 
 
 def author_key(email: str) -> bytes:
-    """Return the key of an author, by address; a record has its fingerprint."""
+    """Return the key of an author; a record has its fingerprint."""
     return f"author {email.lower()}".encode("utf-8", "surrogateescape")
 
 
@@ -42,7 +42,7 @@ def session_key(session: str) -> bytes:
 
 
 class Erased(Value):
-    """What to remove: entries by id, files by path, texts wherever they occur; and how many commits brought it."""
+    """What to remove: entries by id, files by path, texts wherever they occur; and how many commits added it."""
 
     ids: frozenset[str] = frozenset()
     paths: frozenset[bytes] = frozenset()
@@ -58,9 +58,9 @@ def is_named(record: PurgeRecord, key: bytes) -> bool:
 
 
 def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeRecord]) -> Erased:
-    """Return what commits of the named authors and sessions brought, up to the time of the record.
+    """Return what commits of the named authors and sessions added, up to the time of the record.
 
-    For a part of history the result is too large, since only all of history shows who brought a line first.
+    For a part of history the result is too large, since only all of history shows who added a line first.
     """
     named = [record for record in records if record.whose]
     if not named:
@@ -93,9 +93,9 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
 def _brought(
     git: Git, walked: Sequence[Written], theirs: Mapping[str, bool], saying: Collection[str], texts: set[bytes]
 ) -> Erased:
-    """Return what the commits `theirs` brought first; their value: whether the author is named, or only the session.
+    """Return what the commits in `theirs` added first; their value is True if the author is named, not only a session.
 
-    Lines of the commits `saying` stay, unless an author is named.
+    A session's lines stay if the commits in `saying` have them as well.
     """
     first: dict[str, str] = {}
     for commit in walked:
@@ -126,7 +126,7 @@ def _brought(
 
 
 def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[bytes]:
-    """Return files that the commits `theirs` made: in `_OF_ONE`, or in `_SHARED` if no other commit changed them."""
+    """Return the files that commits in `theirs` added below `_OF_ONE`, or below `_SHARED` if no other changed them."""
     oids: dict[bytes, str] = {}
     for commit in walked:
         for change in commit.changes:
@@ -139,7 +139,7 @@ def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[
 
 
 def _unsaid(texts: Collection[bytes], lines: Collection[bytes]) -> set[bytes]:
-    """Return the texts that do not occur in the lines `lines`."""
+    """Return the texts that occur in none of the lines."""
     every = Replacer(texts)
     unsaid = b"\n".join(line for line in lines if every.holds(line))
     return {text for text in texts if not Replacer([text]).holds(unsaid)}

@@ -17,7 +17,7 @@ def plain_files(folder: str) -> Iterator[str]:
 
 
 def read_file(path: str) -> bytes:
-    """Return the content of a file, b"" if it cannot be read."""
+    """Return the content of a file, cut after 256 MB; b"" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(_MAX_BYTES)

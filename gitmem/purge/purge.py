@@ -23,9 +23,9 @@ from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource
 from gitmem.purge.erased import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.plain_files import plain_files, read_file
-from gitmem.purge.record import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
-from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
-from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, seek_texts
+from gitmem.purge.record import MARKER, MAX_TEXT, MIN_TEXT, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
+from gitmem.purge.records import MOST_UNASKED, answer, applied_records_at, read_records, read_state, record_path
+from gitmem.purge.rewrite import apply, apply_purges, begin, check_history, locked, seek_texts
 from gitmem.redact.redact import redact
 from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import FETCHED, remotes
@@ -74,7 +74,7 @@ class PurgePlan(Value):
 
 
 def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgePlan:
-    """Find everything that an author, given by name or address, or a session brought.
+    """Find everything that an author, given by name or address, or a session contributed.
 
     Raises:
         NotFoundError: no commit is by this author, or of this session.
@@ -89,7 +89,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
         who = f"by {author!r}" if author else f"of a session {session!r}"
         raise NotFoundError(f"No commit is {who}.", "'gitmem log' and 'gitmem sessions' name them.")
     names = tuple(sorted(map(os.fsdecode, erased.paths)))
-    beyond = _beyond(store, [], {b"x" * MOST})
+    beyond = _beyond(store, [], {b"x" * MAX_TEXT})
     return PurgePlan(frozenset(), Purge(len(erased.texts), names, erased.commits, beyond=beyond), True, whose)  # noqa: FBT003
 
 
@@ -123,7 +123,7 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     as_learned |= joined
     replacer = Replacer(texts | as_learned | {wide for text in texts | as_learned for wide in _wide_forms(text)})
     occurrences = find(git, walked, replacer)
-    forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
+    forms_met = {form for form in replacer.met if MIN_TEXT <= len(form) <= MAX_TEXT}
     needed = bool(occurrences) or _lingers(store, replacer)
     return PurgePlan(frozenset(texts | joined | forms_met), _described(store, walked, texts, occurrences), needed)
 
@@ -151,7 +151,7 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
 
     outcome = transact(store, commit, purpose="purge", scan=True)
     with locked(store) as lock:
-        done = apply(store, lock, followed_at(store, outcome.commits[-1]), plan.texts)
+        done = apply(store, lock, applied_records_at(store, outcome.commits[-1]), plan.texts)
     notices = (*outcome.notices, *done.notices)
     return plan.purge._replace(rewritten=done.commits, objects=done.objects, notices=notices)
 
@@ -177,7 +177,7 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
         raise RefusedError(
             f"{len(occurrences):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern."
         )
-    return {text for text in occurrences if LEAST <= len(text) <= MOST and not _is_own(text)}
+    return {text for text in occurrences if MIN_TEXT <= len(text) <= MAX_TEXT and not _is_own(text)}
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
@@ -218,21 +218,23 @@ def _as_fact(store: Store, text: str) -> set[str]:
         return set()
     forms = {bare.casefold(), text.casefold()}
     facts = [fact for fact in known_facts(store) if any(text in fact.description.casefold() for text in forms)]
-    more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
+    more = {
+        part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * MIN_TEXT
+    }
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 
 
 def _in_one_line(text: str) -> set[str]:
     """Return the one-line forms that summaries and titles have of a text of several lines."""
-    lines = {shorten(text, MOST), one_line(text, MOST)} if "\n" in text.strip() else set()
+    lines = {shorten(text, MAX_TEXT), one_line(text, MAX_TEXT)} if "\n" in text.strip() else set()
     return {line for line in lines if _WORDS.findall(line) == _WORDS.findall(text)}
 
 
 def _checked(pattern: str) -> bytes:
     text = pattern.encode("utf-8", "surrogateescape")
-    if not LEAST <= len(text.strip()) <= len(text) <= MOST:
+    if not MIN_TEXT <= len(text.strip()) <= len(text) <= MAX_TEXT:
         raise RefusedError(
-            f"A text to purge has {LEAST} to {MOST:,} bytes.",
+            f"A text to purge has {MIN_TEXT} to {MAX_TEXT:,} bytes.",
             "A shorter one would match inside other words: give more of it.",
         )
     if _is_own(text):
@@ -276,11 +278,11 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
         others = {*named.split()} - store.own_refs().keys()
-    follow = "Other machines ask their user at their next sync ('gitmem review'); those that you listed in the setting "
-    follow += "purge.machines remove it without asking; "
+    asked = "Other machines ask their user at their next sync ('gitmem review'); those that you listed in the setting "
+    asked += "purge.machines remove it without asking; "
     guess = "It is short, so others could guess it: the record of this purge lets them check a guess."
     sentences = {
-        follow + "a clone that never syncs keeps it.": hosts,
+        asked + "a clone that never syncs keeps it.": hosts,
         "If you save the same words again, the next sync removes them, too.": hosts,
         "Your agents keep transcripts of their own, which may still have it.": True,
         f"The project's own refs hold it: {', '.join(sorted(others))}.": others,
@@ -326,7 +328,7 @@ def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]
     """Return the purges that wait for an answer, or those that the user `refused`, by path."""
     state = read_state(store.private)
     keys = state.refused if refused else state.waiting
-    return [WaitingPurge(record_path(key), state.unfollowed[key]) for key in sorted(keys)]
+    return [WaitingPurge(record_path(key), state.unapplied[key]) for key in sorted(keys)]
 
 
 def preview_purge(store: Store, path: str) -> Preview:
@@ -342,7 +344,7 @@ def preview_purge(store: Store, path: str) -> Preview:
     occurrences = find(store.repository.git, walked, Replacer(texts))
     files = _holders(walked, occurrences._replace(gone=erased.paths))
     shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
-    return Preview(path, why, len(record.prints), len(texts), shown, files[:_FILES], len(files[_FILES:]))
+    return Preview(path, why, len(record.fingerprints), len(texts), shown, files[:_FILES], len(files[_FILES:]))
 
 
 def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
@@ -354,14 +356,14 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
     """
     record, _ = _waiting(store, path)
     fetched = read_refs(store.repository.git, f"{FETCHED}/").values()
-    done = follow(store, fetched, answers={record.key: yes})
+    done = apply_purges(store, fetched, answers={record.key: yes})
     return done.notices if done else []
 
 
 def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
-    unfollowed = read_state(store.private).unfollowed
+    unapplied = read_state(store.private).unapplied
     commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
     for record in read_records(store, commits)[0]:
-        if record.key in unfollowed and record_path(record.id) == path:
-            return record, unfollowed[record.key]
+        if record.key in unapplied and record_path(record.id) == path:
+            return record, unapplied[record.key]
     raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists those that wait.")

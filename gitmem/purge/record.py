@@ -87,8 +87,8 @@ def _running(data: bytes) -> list[int]:
 
 MARKER = PURGED.encode()
 NAME = "purged"  # replaces the text in a file's name
-LEAST = 4  # bytes of a text; shorter ones are parts of other words
-MOST = 64 * 1024
+MIN_TEXT = 4  # bytes of a text; shorter ones are parts of other words
+MAX_TEXT = 64 * 1024
 MOST_TEXTS = 1000
 MAX_BYTES = 256 * 1024  # bytes of a record with the most texts
 _PART = 8  # bytes of a truncated text; a shorter part is no evidence
@@ -101,7 +101,7 @@ _LINKED = re.compile(rb"\b(?:concepts|episodes|facts|patterns)/[^\s()\[\]\"'`\\]
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
-class Print(Value):
+class Fingerprint(Value):
     """The fingerprint of a purged text: its length in bytes, two sums of a window, and a digest."""
 
     length: int
@@ -118,14 +118,14 @@ class PurgeRecord(Value):
     id: str
     created: str
     salt: bytes
-    prints: tuple[Print, ...]
-    whose: tuple[Print, ...] = ()
+    fingerprints: tuple[Fingerprint, ...]
+    whose: tuple[Fingerprint, ...] = ()
 
     def render(self) -> bytes:
         """Return the record as it is stored (docs/format.md, "Purging")."""
         texts, whose = (
-            [{"length": mark.length, "sums": list(mark.sums), "scrypt": mark.digest.hex()} for mark in prints]
-            for prints in (self.prints, self.whose)
+            [{"length": mark.length, "sums": list(mark.sums), "scrypt": mark.digest.hex()} for mark in fingerprints]
+            for fingerprints in (self.fingerprints, self.whose)
         )
         record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
         record |= {"whose": whose} if whose else {}
@@ -142,11 +142,11 @@ def make_record(
 ) -> PurgeRecord:
     """Return the record that purges these texts and everything from these authors and sessions; `salt` is random."""
 
-    def prints(texts: Iterable[bytes]) -> tuple[Print, ...]:
-        fingerprints = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
+    def fingerprints_of(texts: Iterable[bytes]) -> tuple[Fingerprint, ...]:
+        fingerprints = (Fingerprint(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
         return tuple(sorted(fingerprints, key=lambda mark: mark.digest))
 
-    return PurgeRecord(identifier, created, salt, prints(texts), prints(whose))
+    return PurgeRecord(identifier, created, salt, fingerprints_of(texts), fingerprints_of(whose))
 
 
 def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
@@ -155,23 +155,23 @@ def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
         return None
     try:
         fields = json.loads(data)
-        prints = tuple(_print(text) for text in fields["texts"])
+        fingerprints = tuple(_print(text) for text in fields["texts"])
         whose = tuple(_print(key) for key in fields.get("whose", ()))
-        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints, whose)
+        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), fingerprints, whose)
         dated = datetime.fromisoformat(record.created).tzinfo is not None
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
-    fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) + len(whose) <= MOST_TEXTS
+    fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(fingerprints) + len(whose) <= MOST_TEXTS
     # No other field, no other type, and the texts in order.
     return record if fits and record.render() == data else None
 
 
-def _print(fields: dict[str, Any]) -> Print:
+def _print(fields: dict[str, Any]) -> Fingerprint:
     length, digest = int(fields["length"]), bytes.fromhex(fields["scrypt"])
-    if not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
+    if not MIN_TEXT <= length <= MAX_TEXT or len(digest) != _DIGEST_BYTES:
         raise ValueError
     first, second = bytes([*fields["sums"]])
-    return Print(length, (first, second), digest)
+    return Fingerprint(length, (first, second), digest)
 
 
 def digest_of(text: bytes, salt: bytes) -> bytes:
@@ -283,18 +283,18 @@ class Seeker:
         self.found: dict[str, set[bytes]] = {record.key: set() for record in records}
         self.known = {*known}
         self.gave_up: set[str] = set()
-        self._limited = {record.key: len(record.prints) for record in records if record.key in limited}
+        self._limited = {record.key: len(record.fingerprints) for record in records if record.key in limited}
         self._digests: dict[tuple[bytes, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
         self._looked = 0
-        self._set_fingerprints([(record, mark) for record in dict.fromkeys(records) for mark in record.prints])
+        self._set_fingerprints([(record, mark) for record in dict.fromkeys(records) for mark in record.fingerprints])
         for text in tuple(self.known):
             self._try(text, sums_of(text), free=True)
 
-    def _set_fingerprints(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
+    def _set_fingerprints(self, wanted: list[tuple[PurgeRecord, Fingerprint]]) -> None:
         """Search for these fingerprints from now on; `done` is True if there are none."""
         self._open, self.done = wanted, not wanted
-        self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
+        self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Fingerprint]]]] = {}
         for record, mark in wanted:
             self._wanted.setdefault(mark.length, {}).setdefault(mark.sums, []).append((record, mark))
 

@@ -45,7 +45,7 @@ class State(Value):
     told: tuple[str, ...] = ()
 
     @property
-    def unfollowed(self) -> dict[str, str]:
+    def unapplied(self) -> dict[str, str]:
         """The reason for each record that is not applied: it waits for an answer or was refused."""
         return {**self.waiting, **dict.fromkeys(self.refused, "you refused it on this machine")}
 
@@ -107,7 +107,7 @@ def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecor
     trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
     entries = {(entry.path, entry.oid): entry for tree in sorted(trees) for entry in store.repository.files(tree)}
     state = read_state(store.private) if len(entries) > _MOST_FILES else State()
-    known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.unfollowed)}
+    known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.unapplied)}
     ordered = sorted(entries.values(), key=lambda entry: (entry.path.removesuffix(SUFFIX) not in known, entry.path))
     files = (entry for entry in ordered[: max(_MOST_FILES, len(known))] if entry.path.endswith(SUFFIX))
     fit = [entry for entry in files if entry.mode.startswith("100") and entry.size <= MAX_BYTES]
@@ -131,15 +131,15 @@ def look_at_records(store: Store, commits: Iterable[str]) -> tuple[PurgeRecord, 
     return records
 
 
-def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
-    """Return the records that are neither refused nor waiting here."""
-    unfollowed = read_state(store.private).unfollowed
-    return [record for record in records if record.key not in unfollowed]
+def applied_records(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
+    """Return the records that this machine applies: neither refused nor waiting."""
+    unapplied = read_state(store.private).unapplied
+    return [record for record in records if record.key not in unapplied]
 
 
-def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
-    """Return the records of some commits that this machine follows."""
-    return followed(store, look_at_records(store, filter(None, commits)))
+def applied_records_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
+    """Return the records of some commits that this machine applies."""
+    return applied_records(store, look_at_records(store, filter(None, commits)))
 
 
 def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
@@ -153,19 +153,19 @@ def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
     write_state(store.private, state._replace(records=records, waiting=waiting, removed=0, **answers))
 
 
-def followed_paths(store: Store) -> set[str]:
-    """Return the paths of the records that this machine follows."""
+def applied_paths(store: Store) -> set[str]:
+    """Return the paths of the records that were applied or accepted here."""
     state = read_state(store.private)
     return {record_path(key) for key in (*state.agreed, *state.records)}
 
 
-def news(before: State, after: State) -> list[str]:
+def purge_notices(before: State, after: State) -> list[str]:
     """Return notices about applied and waiting records, and invalid files, that `before` lacks."""
     notices = []
     if after.removed > before.removed:
         names = ", ".join(record_path(key) for key in after.records if key not in before.records)
         size, where = after.removed - before.removed, f" ({names})" if names else ""
-        notices.append(f"A purge of another machine was followed: it took {size:,} bytes out of texts{where}.")
+        notices.append(f"A purge of another machine was applied: it removed {size:,} bytes of texts{where}.")
     for key in (key for key in after.waiting if key not in before.waiting):
         path, why = record_path(key), after.waiting[key]
         problem = f"this purge of another machine waits for your answer: {why}"
@@ -178,14 +178,14 @@ def news(before: State, after: State) -> list[str]:
 
 def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
-    answered = {*state.agreed, *state.unfollowed}
+    answered = {*state.agreed, *state.unapplied}
     unanswered = [record for record in records if record.key not in answered]
     texts, waiting = 0, {}
     for record in sorted(unanswered, key=lambda record: (record.key not in state.records, record.key)):
-        if texts + len(record.prints) > MOST_UNASKED:
+        if texts + len(record.fingerprints) > MOST_UNASKED:
             waiting[record.key] = f"more than {MOST_UNASKED} texts would be purged unasked"
         else:
-            texts += len(record.prints)
+            texts += len(record.fingerprints)
     return waiting
 
 

@@ -41,8 +41,8 @@ from gitmem.purge.record import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
     answer,
-    followed,
-    followed_at,
+    applied_records,
+    applied_records_at,
     judge,
     look_at_records,
     read_state,
@@ -59,7 +59,7 @@ from gitmem.values import Value
 _DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
-_MOST_TOLD = 20  # purges whose effect is shown
+_MOST_RECORDED = 20  # purges whose effect `gitmem status` shows
 _LOOKED_UP = 5  # records whose authors are looked up: each costs digests of 40 ms, and anybody may push hundreds
 _NAME = 80  # characters of an author's name
 
@@ -129,7 +129,7 @@ def _concerns(git: Git, walked: Sequence[Written], record: PurgeRecord) -> bool:
 def by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
     """Return the purges that none of the user's machines made, each with the reason to ask.
 
-    A purge is the user's if its record's commit is theirs, and they listed its machine or signed the commit.
+    A purge is the user's if each commit of its record is theirs, and they listed its machine or signed it.
     """
     if not records:
         return {}
@@ -175,7 +175,7 @@ def seek_texts(
 
 def clean_incoming(store: Store, commit: str, *holders: str) -> str:
     """Return a fetched commit, rewritten if it contains texts purged by records of this memory or of `holders`."""
-    records = followed_at(store, store.tip, *holders)
+    records = applied_records_at(store, store.tip, *holders)
     return clean_commits(store, [commit], records).commits.get(commit, commit) if records else commit
 
 
@@ -189,7 +189,7 @@ class Applied:
     notices: list[str] = field(default_factory=list)
 
 
-def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
+def apply_purges(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
     """Apply the records of this store and of `fetched`, the fetched commits; return None if there was nothing to do.
 
     `answers` maps keys of records to whether the user accepts them; None accepts all that were not refused. Branches
@@ -202,7 +202,7 @@ def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] 
         answers = {record.key: True for record in look if record.key not in refused}
     for key, yes in answers.items():
         answer(store, [key], yes=yes)
-    records = followed(store, look)
+    records = applied_records(store, look)
     if not records:
         return None
     if is_partial(store.repository.layout.common_dir):
@@ -217,7 +217,7 @@ def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] 
         return None
     check_history(store)
     with locked(store) as lock:
-        done = apply(store, lock, followed(store, records), cleaned.texts)
+        done = apply(store, lock, applied_records(store, records), cleaned.texts)
     _tell(store, state, done)
     return done
 
@@ -234,7 +234,7 @@ def _tell(store: Store, before: State, done: Applied) -> None:
     if new:
         size = f"{after.removed - before.removed:,} bytes, " if after.removed > before.removed else ""
         words = f"{store.context.clock():%Y-%m-%d}: {size}in {count(done.files, 'file')} of today ({', '.join(new)})"
-        write_state(store.private, after._replace(told=(*after.told, words)[-_MOST_TOLD:]))
+        write_state(store.private, after._replace(told=(*after.told, words)[-_MOST_RECORDED:]))
     elif done.commits:
         message = f"Purged words were saved again: this sync took them out of {count(done.commits, 'commit')}"
         done.notices.append(f"{message}. To keep what they say, save it in other words.")
@@ -243,7 +243,7 @@ def _tell(store: Store, before: State, done: Applied) -> None:
 def sweep(store: Store) -> None:
     """Remove unreachable objects that a fetch brought and that hold purged texts."""
     with locked(store) as lock:
-        apply(store, lock, followed_at(store, store.tip))
+        apply(store, lock, applied_records_at(store, store.tip))
 
 
 @contextlib.contextmanager
@@ -275,8 +275,8 @@ def resume(store: Store, lock: Lock) -> Applied | None:
     """Finish an interrupted purge, under the store's lock; None if it had not written a record."""
     with beating(lock):
         remove_litter(store, store.repository.branch())
-        tip, marked = store.tip, store.marked()
-        records = followed_at(store, tip)
+        tip, marked = store.tip, store.recorded_checkout()
+        records = applied_records_at(store, tip)
         if not records:
             _end(store)
             return None
@@ -336,7 +336,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
 
 def _bring_up_files(store: Store, replacer: Replacer, done: Applied) -> None:
     """Bring files and index up to the new tip; an edit by hand since stays, without the texts."""
-    tip, marked = store.tip, store.marked()
+    tip, marked = store.tip, store.recorded_checkout()
     assert tip is not None
     changes: list[PathChange] = []
     with contextlib.suppress(GitFailedError):  # git removed the former commit meanwhile

@@ -131,7 +131,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     """
     store.check_writes()
     event = _with_scope(store, event)
-    spool, tip_before = store.spool, store.marked()
+    spool, tip_before = store.spool, store.recorded_checkout()
     name = spool.deliver(event.to_event())
     try:
         drained = drain(store, scan=scan)

@@ -22,7 +22,7 @@ from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FRAME, Units, first_line
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores
-from gitmem.store.store import Store, own_store
+from gitmem.store.store import Store, open_user_store
 from gitmem.text.terminal import FENCE, on_line, opening, plain
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.words import keywords as words_of
@@ -49,7 +49,7 @@ def with_own(store: Store, query: str, answered: SearchAnswer, limit: int = 0) -
 
 
 def _with_own_rules(store: Store, query: str, answered: SearchAnswer) -> SearchAnswer:
-    own = own_store(store)
+    own = open_user_store(store)
     if own is None:
         return answered
     known = {hit.entry for hit in answered.hits if hit.entry}

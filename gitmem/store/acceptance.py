@@ -1,4 +1,8 @@
-"""Record which stores from elsewhere, and which remotes, the user accepted."""
+"""Record which stores from elsewhere, and which remotes, the user accepted (docs/security.md, "Trust").
+
+A project in an archive, a shared folder or a volume may bring a store. Until the user accepts it, gitmem records and
+sends nothing there, and shows no session its content. Whoever makes, clones or trusts a store accepts it.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +57,13 @@ def damaged_store(folder: str) -> StoreNotFoundError | None:
 
 
 def disconnected_branch(start: str, home: str, environ: Mapping[str, str]) -> bool:
-    """Return whether the user accepted the memory on a branch of the project around a folder whose store is gone."""
+    """Return whether a folder's project has an accepted memory on a branch, but no folder `.gitmem`."""
     project = find_project(start, home)
     if project.common_dir is None or os.path.lexists(os.path.join(project.root, STORE_FOLDER)):
         return False
     private = os.path.join(project.common_dir, PRIVATE_FOLDER)
     layout = Layout(project.common_dir, project.common_dir, project.root)
-    if not os.path.isdir(private) or not Acceptance(layout, private, home).given():
+    if not os.path.isdir(private) or not Acceptance(layout, private, home).is_accepted():
         return False
     from gitmem.git.setup import memory_branch
 
@@ -100,7 +104,7 @@ class Acceptance:
             ) from error
 
     def begin_clone(self, url: str) -> None:
-        """Record that the store is about to be made from the memory at an address, or in a file."""
+        """Record that the store is about to be made from the memory at `url`, an address or a file."""
         with contextlib.suppress(OSError):  # of a home that cannot be written: such a clone has to begin anew
             _write(self._path(_CLONING), _digest(url))
 
@@ -116,7 +120,7 @@ class Acceptance:
 
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
-        if not self.given():
+        if not self.is_accepted():
             from gitmem.platform.barred import barred
 
             if error := barred(os.path.join(self._private, _TOKEN)) or barred(self._path()):
@@ -127,17 +131,17 @@ class Acceptance:
                 "If you know where it is from, run 'gitmem trust' in a terminal.",
             )
 
-    def given(self) -> bool:
+    def is_accepted(self) -> bool:
         """Return whether the store was made, cloned or accepted on this machine.
 
-        A store in gitmem's own folder under the home was made there. A store that was moved is known by its token and
-        its number.
+        A store below the user's own store was made here. A store that was moved is recognised by its token and the
+        inode of its git folder.
         """
         if self._is_at_home():
             return True
         record, token = self._record(), self._token()
         if record[:1] == [_MAKING]:  # that `init` was killed before it could record the token
-            self.give(())
+            self.accept(())
             return True
         if record:  # the number alone proves nothing: disks reuse that of a deleted folder
             return record[0] == token
@@ -149,7 +153,7 @@ class Acceptance:
                 os.unlink(former)
         return bool(former)
 
-    def give(self, urls: tuple[str, ...]) -> None:
+    def accept(self, urls: tuple[str, ...]) -> None:
         """Record that the user made, cloned or accepted the store, and added the remotes with these addresses."""
         if self._is_at_home():
             return
@@ -159,10 +163,10 @@ class Acceptance:
         self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
 
     def set_aside(self) -> str:
-        """Move the private folder that came with the store to `gitmem-came`, but keep its remotes; "" if there is none.
+        """Move the private folder that came with the store to `gitmem-came`, keep its remotes, and return the new path.
 
-        Otherwise its caches would assign authors, its journals would move branches, and its spool would pass for the
-        user's events.
+        Return "" if it has none. Left in place, its caches would name authors, its journals would move branches, and
+        its spool would pass for the user's events.
         """
         came = f"{self._private}-came"
         listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
@@ -208,7 +212,7 @@ class Acceptance:
 
 
 def number_of(folder: str) -> str:
-    """Return a number that identifies a folder on this machine, also after a move."""
+    """Return device and inode, which identify a folder on this machine, also after a move."""
     status = os.stat(folder)
     return f"{status.st_dev}:{status.st_ino}"
 
@@ -254,7 +258,7 @@ def checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
 
 
 def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the files of the record, each with the folders it is in, the outermost first."""
+    """Return the files of the record, each with the folders above it, the outermost first."""
     top = os.path.join(home, *_FOLDER)
     stores = []
     for folder, _, names in os.walk(top):
@@ -302,7 +306,7 @@ def _digest(url: str) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    """Write a file at once."""
+    """Replace a file atomically."""
     replace_file(path, f"{text}\n".encode("utf-8", "surrogateescape"))
 
 

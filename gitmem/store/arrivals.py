@@ -16,7 +16,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.trust import Signatures
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.store.entrance import most_bytes, same_to_some, unusable_name
+from gitmem.store.entrance import collision_reason, most_bytes, unusable_name
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.store import FORMAT_VERSION, format_version
@@ -43,8 +43,8 @@ def refuse_unsigned(
     raise RefusedError(
         f"{words[0]} commits that no trusted key signed: {named}{many}. {words[1]}",
         "Their authors can set remote.trust to signed and sync; 'git config --global gpg.ssh.allowedSignersFile' names "
-        "the file of the keys you trust. Of those that are in the memory here already, your signature says that you "
-        "looked: 'git commit --allow-empty --gpg-sign' there.",
+        "the file of the keys you trust. To accept commits that are already in the memory here, sign one on top of "
+        "them: 'git commit --allow-empty --gpg-sign' there.",
     )
 
 
@@ -55,8 +55,7 @@ _FILE_MODES = {"100644", "100755"}
 def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
     """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
-    Raises RefusedError if a commit has more than MAX_FILES files or one that is too large, if messages are, or if
-    `commit` is no commit.
+    Raises RefusedError if a commit has more than MAX_FILES files, a file or message is too large, or `commit` is none.
     """
     with repository.reading() as objects:
         [info] = objects.infos([commit])
@@ -106,7 +105,7 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
         complaint = _complaint(change) or unusable_name(change.path, reserved)
         twin = names.setdefault(fold(change.path), change.path)
         if twin != change.path:
-            complaint = same_to_some(twin)
+            complaint = collision_reason(twin)
         if complaint is not None:
             refuse(f"{change.path!a}, {complaint}", "Remove or rename it")
     sizes = repository.sizes([change.new or "" for change in changes])

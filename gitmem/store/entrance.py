@@ -54,7 +54,7 @@ def unusable_name(path: str, reserved: Collection[str] = ()) -> str | None:
     if top == TEMPORARY:
         return "where gitmem keeps its own temporary files"
     if top in _OWN and (parts[0] != _OWN[top] or (len(parts) == 1 and top in _OWN_FOLDERS)):
-        return "where gitmem could not write its own any more"
+        return "whose name gitmem needs for its own files"
     return "where gitmem keeps what belongs to this machine" if top in reserved else None
 
 
@@ -63,8 +63,8 @@ def most_bytes(path: str) -> int:
     return MAX_BYTES if any(fnmatchcase(path, pattern) for pattern in SMALL) else MAX_FILE_BYTES
 
 
-def same_to_some(twin: str) -> str:
-    """Return why a store must not also have `twin`, whose name differs only in case or Unicode form."""
+def collision_reason(twin: str) -> str:
+    """Return why a file is refused beside `twin`, whose name differs only in case or Unicode form."""
     return f"which on some file systems is the same as {twin!a}"
 
 
@@ -72,7 +72,7 @@ def check_edit(path: str, before: bytes | None, after: bytes, tracked: Callable[
     """Raise RefusedError if a file changed by hand must not be committed; `tracked` as in `original_of`."""
     if before is None:
         twins = tracked(path.rpartition("/")[0])
-        same = (same_to_some(twin) for twin in twins if twin != path and fold(twin) == fold(path))
+        same = (collision_reason(twin) for twin in twins if twin != path and fold(twin) == fold(path))
         if complaint := unusable_name(path) or next(same, None):
             raise RefusedError(f"{path!a}, {complaint}.", "Remove or rename it.")
     if len(after) > max(len(before or b""), most_bytes(path)):

@@ -26,7 +26,7 @@ Names = Callable[[str], Iterable[str]]
 COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
 
 
-class Shelf:
+class FactsById:
     """The facts of one tree by id, read by `read` and `names`; those in `paths` are found without listing a folder."""
 
     def __init__(self, read: Read, names: Names, *, paths: Iterable[str] = ()) -> None:
@@ -69,25 +69,25 @@ def _by_id(paths: Iterable[str]) -> dict[str, str]:
     return {match["id"]: path for path in paths if (match := PATH.fullmatch(path))}
 
 
-def with_views(transaction: Transaction, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-    """Return the changes of a commit, with the change of `memory.md` that follows from the facts it changes."""
+def with_memory_lines(transaction: Transaction, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the changes of a commit, with its facts' lines in `memory.md` updated."""
     news = {path: data for path, data in changes.items() if path.startswith(f"{FOLDER}/")}
     memory = changes.get(MEMORY, transaction.read(MEMORY))
     if memory is None or all(_has_line(transaction, path, changes) for path in news):
         return dict(changes)
     olds = {path: transaction.read(path) for path in news}
-    now = followed(memory, olds, news, Shelf(transaction.read, transaction.names), transaction.now)
+    now = followed(memory, olds, news, FactsById(transaction.read, transaction.names), transaction.now)
     return {**changes, MEMORY: now} if now != memory or MEMORY in changes else dict(changes)
 
 
-def follow_lines(transaction: Transaction) -> None:
+def apply_line_edits(transaction: Transaction) -> None:
     """Apply edits by hand of facts' lines to the facts, in the commit of the edits."""
     before, after = transaction.edit_of(MEMORY)
     if before is None or after is None:
         return
     document = Document.parse(after)
     edits = line_edits(fact_entries(Document.parse(before).body), document.body)
-    shelf = Shelf(transaction.read, transaction.names)
+    shelf = FactsById(transaction.read, transaction.names)
     ids = dict.fromkeys((*edits.ended, *edits.reworded, *edits.revived))
     for fact in facts_as_edited(edits, shelf.get, transaction.now).values():
         try:
@@ -122,13 +122,13 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
 def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:
     """Return a change of `memory.md`, with the changes of the facts whose lines it changes."""
     before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
-    shelf = Shelf(transaction.read, transaction.names)
+    shelf = FactsById(transaction.read, transaction.names)
     facts = facts_as_edited(line_edits(fact_entries(before), after), shelf.get, transaction.now)
     return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
 
 
-def follow_files(transaction: Transaction, paths: Iterable[str]) -> None:
-    """Make the lines in `memory.md` follow edits of facts' files by hand, in the commit of the edits and after it."""
+def apply_file_edits(transaction: Transaction, paths: Iterable[str]) -> None:
+    """Update the lines in `memory.md` after edits of facts' files by hand, in the edits' commit and later ones."""
     edits = {path: transaction.edit_of(path) for path in paths}
     for path, (old, new) in edits.items():
         before, after = (None if data is None else parse_fact(data, path) for data in (old, new))
@@ -138,7 +138,7 @@ def follow_files(transaction: Transaction, paths: Iterable[str]) -> None:
             _amend_fact(transaction, reworded(after, after.text, transaction.now))
     transaction.read(MEMORY)
     olds, news = {path: old for path, (old, _) in edits.items()}, {path: transaction.edit_of(path)[1] for path in edits}
-    shelf = Shelf(transaction.read, transaction.names)
+    shelf = FactsById(transaction.read, transaction.names)
     transaction.amend(MEMORY, lambda data: followed(data, olds, news, shelf, transaction.now))
 
 
@@ -149,7 +149,7 @@ def _amend_fact(transaction: Transaction, fact: Fact) -> None:
 
 
 def followed(
-    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: Shelf, now: datetime
+    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: FactsById, now: datetime
 ) -> bytes:
     """Return `memory.md` after changes of facts' files: new facts in force get a line; `shelf` has the others."""
     before, after = _facts(olds), _facts(news)
@@ -182,8 +182,8 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
     return body
 
 
-def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:
-    """Return a merged `memory.md` whose lines follow the merged facts; `before` is that of the merge base.
+def update_merged_memory(before: bytes | None, memory: bytes, shelf: FactsById, changed: Iterable[str]) -> bytes:
+    """Return a merged `memory.md` with the lines of the merged facts; `before` is that of the merge base.
 
     If each side replaced its fact by the other's, the fact in force gets its old line back.
     """
@@ -206,6 +206,6 @@ def _has_line(transaction: Transaction, path: str, changes: Mapping[str, bytes |
 
 
 def _facts(files: Mapping[str, bytes | None]) -> dict[str, Fact | None]:
-    """Return the facts in files, by id, in the type of `Shelf.facts`."""
+    """Return the facts in files, by id, in the type of `FactsById.facts`."""
     facts = (parse_fact(data, path) for path, data in files.items() if data is not None)
     return {fact.id: fact for fact in facts if fact is not None}

@@ -28,8 +28,8 @@ from gitmem.model.line_edits import TOLD, fact_entries, facts_as_edited, line_ed
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file, replace_file
-from gitmem.store.entrance import file_id, same_to_some, unusable_name
-from gitmem.store.fact_lines import Shelf, followed
+from gitmem.store.entrance import collision_reason, file_id, unusable_name
+from gitmem.store.fact_lines import FactsById, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
@@ -60,7 +60,7 @@ class _Span:
         self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 
-    def facts_as_edited(self, shelf: Shelf, now: datetime) -> dict[str, bytes]:
+    def facts_as_edited(self, shelf: FactsById, now: datetime) -> dict[str, bytes]:
         """Return by path the facts whose line alone was edited, and repair damaged lines.
 
         `shelf` holds the facts as they are now. Where commits changed the fact as well, both are merged.
@@ -79,7 +79,7 @@ class _Span:
                 files[fact.path] = self._merged(fact, change.old if key in edits.reworded else None, shelf.get(key))
         return {path: data for path, data in files.items() if data is not None}
 
-    def _old_lines(self, shelf: Shelf) -> dict[str, Entry]:
+    def _old_lines(self, shelf: FactsById) -> dict[str, Entry]:
         """Return the lines to compare with, without those that gitmem itself removed."""
         old, changed = self._before, self._changed
         facts = {key: fact for key in changed if key in old or key in self.lines if (fact := shelf.get(key))}
@@ -92,7 +92,7 @@ class _Span:
         }
 
     def _taken(self, gone: set[str]) -> dict[str, Entry]:
-        """Return the lines that a user's commits removed."""
+        """Return those of the missing lines that a user's commits removed."""
         entries: dict[str, Entry] = {}
         for commit in log(self._repository.git, "..".join(self._span), paths=[MEMORY], limit=_MAX_COMMITS):
             if commit.value(Trailer.OP) not in _KEEPING or not commit.parents:
@@ -118,7 +118,7 @@ class _Span:
             return None
 
 
-def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> None:
+def reconcile_moved(transaction: Transaction, store: Store, old: str, new: str) -> None:
     """Bring facts and their lines in line with the commits between two commits; commit that if anything changes."""
     try:
         changes = store.repository.changes(old, new, FOLDER)
@@ -126,7 +126,7 @@ def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> 
         span = _Span(store.repository, old, new, changes)
         memory = transaction.read(MEMORY)
         here = fact_entries(Document.parse(memory or b"").body)
-        shelf = Shelf(transaction.read, transaction.names, paths=[change.path for change in changes])
+        shelf = FactsById(transaction.read, transaction.names, paths=[change.path for change in changes])
         facts = {  # an edit in the work tree since is newer
             path: data
             for path, data in span.facts_as_edited(shelf, transaction.now).items()
@@ -173,7 +173,7 @@ def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
     return restated
 
 
-def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
+def complete_fetched(store: Store, both: Fork) -> MergeCommit | None:
     """Write a commit on top of the second of two fetched commits that completes its history; None if none is needed.
 
     A merge without the driver, as on a forge, leaves conflict markers, whose sides are merged here; edits there leave
@@ -199,7 +199,7 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
         if not changes and not any(change.path == MEMORY for change in every):
             return write_on(store, commit, _MARKERS, healed) if healed else None
         span = _Span(repository, both.bases[0], commit.oid, changes)
-        memory, shelf = span.memory, Shelf(read, names, paths=[change.path for change in changes if change.new])
+        memory, shelf = span.memory, FactsById(read, names, paths=[change.path for change in changes if change.new])
         facts = span.facts_as_edited(shelf, commit.committed)
         edited = [change for change in changes if change.old and change.new]
         facts |= _restated(*_versions(repository, read, edited, facts), commit.committed)
@@ -221,7 +221,7 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
     omitted = {path: words for path in files if (words := unusable_name(path))}
     joined = _twins_joined(store.repository, new, files)
-    omitted |= {path: f"{same_to_some(name)}, which has both texts" for path, name in joined.names.items()}
+    omitted |= {path: f"{collision_reason(name)}, which has both texts" for path, name in joined.names.items()}
     added = {path: file_id(path) for path in files if is_fact_path(path)}
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]
@@ -323,11 +323,11 @@ def fast_forward(
     new: str,
     *,
     purpose: str,
-    notes: RefMoves | None = None,
+    other_refs: RefMoves | None = None,
 ) -> tuple[str, ...] | None:
     """Move the branch from `expected` to its descendant `new`, and bring the files up to it.
 
-    `notes` are other refs to move in the same update: old and new commit, None for a ref that does not exist.
+    `other_refs` are to move in the same update: old and new commit, None for a ref that does not exist.
 
     Return notices for the user. Return None, with nothing changed, if the branch has moved, or a user has edited one
     of the files, which a transaction has to commit first. Raises as `gitmem.store.transact.transact`.
@@ -335,14 +335,14 @@ def fast_forward(
     with store.saving():
         branch = store.repository.branch()
         with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock, beating(lock):
-            if store.repository.tip(branch) != expected or store.marked() != expected:
+            if store.repository.tip(branch) != expected or store.recorded_checkout() != expected:
                 return None
             changes = store.repository.changes(expected, new)
             if not all(is_version(store.files.read(change.path), change, change.old) for change in changes):
                 return None  # edited
             lock.check()
             replace_file(os.path.join(store.private, ARRIVING), f"{new}\n".encode("ascii"))
-            if not move_refs(store.repository.git, {**(notes or {}), branch: (expected, new)}, "gitmem sync"):
+            if not move_refs(store.repository.git, {**(other_refs or {}), branch: (expected, new)}, "gitmem sync"):
                 return None
             try:
                 return recover(store, new, moved=True, changes=changes)

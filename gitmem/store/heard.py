@@ -11,7 +11,7 @@ from gitmem.store.locate import HOME_HOSTS, user_store
 _FOLDER = "heard"  # an empty file per agent; its modification time is that of the last event
 
 
-def note_heard(private: str, labels: Iterable[str]) -> None:
+def note_event_arrival(private: str, labels: Iterable[str]) -> None:
     """Note that events of these agents arrived just now."""
     for label in labels:
         path = os.path.join(private, _FOLDER, label)
@@ -20,7 +20,7 @@ def note_heard(private: str, labels: Iterable[str]) -> None:
         os.utime(path)
 
 
-def last_heard(private: str, labels: Iterable[str] = ()) -> float:
+def last_event_time(private: str, labels: Iterable[str] = ()) -> float:
     """Return when the last event of these agents (default: of any) arrived on this machine; 0 if none did."""
     folder = os.path.join(private, _FOLDER)
     with contextlib.suppress(OSError):
@@ -28,16 +28,16 @@ def last_heard(private: str, labels: Iterable[str] = ()) -> float:
     return max((_time_of(os.path.join(folder, label)) for label in labels), default=0.0)
 
 
-def last_installed(private: str, home: str, label: str) -> float:
+def last_install_time(private: str, home: str, label: str) -> float:
     """Return when an agent's hooks were last installed, by the installation records; 0 without any."""
     folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
     return max(_time_of(os.path.join(folder, f"{label}.json")) for folder in folders)
 
 
-def heard_since_install(private: str, home: str, label: str) -> float:
+def last_event_since_install(private: str, home: str, label: str) -> float:
     """Return the time of an agent's last event, 0 if none has arrived since its hooks were last installed."""
-    heard = last_heard(private, (label,))
-    return heard if heard >= last_installed(private, home, label) else 0.0
+    heard = last_event_time(private, (label,))
+    return heard if heard >= last_install_time(private, home, label) else 0.0
 
 
 def _time_of(path: str) -> float:

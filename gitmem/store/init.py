@@ -49,7 +49,7 @@ from gitmem.store.locate import (
 from gitmem.store.merge_driver import install_driver
 from gitmem.store.remotes import DEFAULT
 from gitmem.store.spool import HookSpool
-from gitmem.store.store import Store, write_mark
+from gitmem.store.store import Store, write_checkout
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
@@ -128,7 +128,7 @@ def make_store(start: str, context: Context, place: Place, origin: str = "") -> 
         _exclude(project, context, place)
     store = Store(target, context)
     if new:
-        store.acceptance.give(())
+        store.acceptance.accept(())
     return NewStore(store, new=new, connected=new and bool(on_branch))
 
 
@@ -202,7 +202,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         git = Git(project.common_dir, None, context.environ)
         with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
             if not is_linked(target):
-                write_mark(private, make_root(git))  # after a kill, missing files must not count as removed by hand
+                write_checkout(private, make_root(git))  # after a kill, missing files must not count as removed by hand
             start = _checked_remote_memory(project.common_dir, context)
             add_linked_work_tree(project.common_dir, target, context.environ, start)
     else:

@@ -1,8 +1,7 @@
-"""The facts of the work tree, and the marks on those that are no longer in force or are in dispute.
+"""Read the facts of the work tree, uncommitted edits by hand included, through a cache of headers.
 
-A cache in the private folder has the headers of facts, concepts and bug patterns, by the file's time and size; deleting
-it costs only time. Uncommitted edits by hand count, and changes by others that wait for the user show as marks
-(docs/format.md, "Facts").
+The cache in the private folder has the headers of facts, concepts and bug patterns, each valid for the file's
+modification time and size. Deleting it costs only time.
 """
 
 from __future__ import annotations
@@ -79,9 +78,9 @@ def read_headers(
     """Return the headers of the documents below a folder, by path.
 
     `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
-    `columns` are the names of the values: a cache with others is made anew, and so is one that was damaged.
-    Where somebody waits, at most `most` documents that the cache lacks are parsed, no large one, and none once it is
-    `late`; the others are left out until a call without limit. Links are not followed.
+    `columns` are the names of the values: a cache with other columns, or a damaged one, is made anew. With `most`, at
+    most so many new or changed documents are parsed, and no large one. Once `late` returns True, none is parsed and
+    known ones are not checked. What was left out is read by a later call. Links are not followed.
     """
     cache = _cache_of(store.private, folder)
     form = _form(columns)
@@ -153,7 +152,7 @@ def _by_path(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _headers(lines: Mapping[str, str], before: Iterable[Header] = ()) -> list[Header]:
-    """Return the headers in lines of the cache, in order; those that are as `before` are the same objects."""
+    """Return the headers in lines of the cache, in order; reuse the objects in `before` that are unchanged."""
     known = {header.path: header for header in before}
     return [
         header if (header := known.get(path)) and header.line == line else Header._make((path, line))
@@ -184,7 +183,7 @@ def _parsed(store: Store, path: str, parse: Parse) -> str:
 
 
 def last_versions(store: Store, path: str) -> Iterator[Fact]:
-    """Yield the last committed versions of a fact's file that are facts, the newest first."""
+    """Yield the valid versions among the last `_MOST_VERSIONS` commits of a fact's file, the newest first."""
     from gitmem.git.log import log
 
     tip, repository = store.tip, store.repository
@@ -271,7 +270,7 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
         line_edited = os.lstat(os.path.join(store.documents, MEMORY)).st_mtime_ns > since
         paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
         paths += [MEMORY] * line_edited
-        checkout = store.marked() if paths else None
+        checkout = store.recorded_checkout() if paths else None
         if checkout is None:
             return facts
         from gitmem.store.fact_lines import edited_facts
@@ -283,11 +282,11 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
 
 
 def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
-    """Return the facts needed to mark any text and the facts `shown`.
+    """Return the facts `shown`, and those that any text may have to be marked with.
 
-    A fact in force needs no mark if nothing contradicts it, its words never changed and it is of the whole project. So
-    of 10,000 facts only the others are parsed, with those shown and the successors. `hurried` also leaves out those of
-    a branch, a commit or a part of the project. At most `most` files that no cache knows are parsed.
+    A fact in force needs no mark if nothing contradicts it, its words never changed and it applies to the whole
+    project. So of 10,000 facts only the others and their successors are parsed. `hurried` also leaves out facts of a
+    time, a branch, a commit or a part of the project. Without a usable cache, at most `most` files are parsed.
     """
     cache = _cache_of(store.private, FOLDER)
     lines = _lines(cache, _form(_COLUMNS)) if _is_whole(store, cache) else []

@@ -15,7 +15,7 @@ from gitmem.document.ids import slug
 from gitmem.hosts.registry import read_payload
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, set_mark, write_json
-from gitmem.store.heard import note_heard
+from gitmem.store.heard import note_event_arrival
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
@@ -164,7 +164,7 @@ def divert(store: Store) -> Store | None:
             if private:
                 spool.move(name, HookSpool(private.private))
                 heard.add(host)
-    note_heard(store.private, heard)  # its hooks run
+    note_event_arrival(store.private, heard)  # its hooks run
     return private
 
 

@@ -17,7 +17,7 @@ from gitmem.store.known_facts import Header, read_headers
 from gitmem.store.store import Store
 
 _SESSIONS = "sessions"
-_MONTHS = 12  # how far back to search the episodes of a resumed session
+_MONTHS = 12  # months with sessions in which a resumed session is searched
 
 
 def episode_paths(store: Store) -> list[str]:
@@ -28,7 +28,7 @@ def episode_paths(store: Store) -> list[str]:
 def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]], bool]:
     """Return the newest `limit` episodes (0: all) with their files, oldest first, and whether there are older ones.
 
-    Read only the months they are in: to print 20 of 20,000 took 10 seconds.
+    Only the months they are in are read: reading all to print 20 of 20,000 took 10 seconds.
     """
     episodes: list[tuple[Episode, str]] = []
     for month in _months(store, FOLDER):
@@ -50,7 +50,7 @@ def read_episode(store: Store, path: str) -> Episode | None:
 
 
 def last_episode(store: Store, session: str) -> Episode | None:
-    """Return the last episode of a finished session; None if it has none, or ended more than a year ago."""
+    """Return a finished session's last episode; None if it has none, or is in none of the last `_MONTHS` months."""
     end = f"-{file_name(session)}.md"
     for month in _months(store, _SESSIONS)[:_MONTHS]:
         name = next((name for name in store.names(f"{_SESSIONS}/{month}") if name.endswith(end)), "")
@@ -86,7 +86,7 @@ def known_patterns(store: Store) -> list[BugPattern]:
 
 
 def pattern_headers(store: Store) -> list[Header]:
-    """Return the headers of the bug patterns; the key is the error's type and when it came first."""
+    """Return the headers of the bug patterns; the key is the error's type and when it first occurred."""
     return read_headers(store, PATTERNS, ("type", "message"), _header)
 
 

@@ -1,10 +1,4 @@
-"""Find the project and the store of a folder (docs/format.md).
-
-A store may come with a project: in an archive, a shared folder, a volume. Until the user accepts it, gitmem records
-and sends nothing there, and tells no session what it holds. To make, clone or trust a store is to accept it, to add a
-remote is to accept that. The record is under the user's home (docs/security.md, "Trust"). Tested through
-`tests/store/test_accepted.py`, too.
-"""
+"""Find the project and the store of a folder (docs/format.md)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gitmem.git.trust import GITMEM
 from gitmem.merge.trees import merge_trees
 from gitmem.model.fact import is_fact_path, parse_fact
 from gitmem.model.line_edits import fact_entries
-from gitmem.store.fact_lines import Shelf, follow_merge
+from gitmem.store.fact_lines import FactsById, update_merged_memory
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -91,7 +91,7 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
 
 
 def write_on(store: Store, parent: Commit, message: Message, contents: dict[str, bytes | None]) -> MergeCommit:
-    """Write a commit of these files that is the same on every machine."""
+    """Write a commit of these files on top of `parent` that is the same on every machine."""
     with _writer(store, ref := new_pending_ref(store), parent.oid) as writer:
         oid = _write(writer, [parent], message, _Planned((), contents, {}, ()))
     return MergeCommit(oid, (), {ref: (oid, None)})
@@ -200,7 +200,7 @@ def _update_lines(
     if memory is not None:
         old = _files(repository.git, commits[0], MEMORY) if changed else {}
         before = next(iter(repository.blobs([*old.values()])), None)
-        followed = follow_merge(before, memory, Shelf(read, listed), changed)
+        followed = update_merged_memory(before, memory, FactsById(read, listed), changed)
         if followed != memory:
             contents[MEMORY] = followed
 

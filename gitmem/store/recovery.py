@@ -37,7 +37,7 @@ def recover(
     each attempt to update it. A transaction must wait for it: lines that only the tip has would look as if the user
     had removed them.
     """
-    marked = store.marked()
+    marked = store.recorded_checkout()
     if tip is None or tip == marked:
         return ()
     notices: list[str] = []
@@ -52,7 +52,7 @@ def recover(
             time.sleep(_PAUSE)
         else:
             raise BusyError(f"{', '.join(sorted(edited))}: edited again and again meanwhile.", "Try again.")
-    store.mark(tip)
+    store.record_checkout(tip)
 
     note_forbidden(store, [change.path for change in changes or () if change.new is not None])
     return tuple(notices)

@@ -75,8 +75,8 @@ def _refuse_private(store: Store) -> None:
         )
 
 
-def is_projects(store: Store, remote: Remote) -> bool:
-    """Return whether a remote is one of the project's own, whose repository holds the memory on a branch."""
+def is_project_remote(store: Store, remote: Remote) -> bool:
+    """Return whether the project's repository has the remote as well."""
     listed = store.repository.git.run("config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
     urls = (part.partition("\n")[2] for part in listed.decode("utf-8", "surrogateescape").split("\0") if part)
     return any(_resolve(store, url) in {remote.url, remote.push_url} for url in urls)
@@ -115,7 +115,7 @@ def add_remote(store: Store, name: str, url: str | None, *, again: bool = False)
             _set_config(store, None, f"branch.{branch}.remote", name)
             _set_config(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
     added = find_remote(store, name)
-    store.acceptance.give((added.url, added.push_url))
+    store.acceptance.accept((added.url, added.push_url))
     return added
 
 
@@ -151,11 +151,11 @@ def no_memory(remote: Remote) -> NotFoundError:
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
     """Record a remote's commit in refs, so that the next sync notices if its history was rewritten."""
-    move_refs(store.repository.git, notes_of(store, remote, commit), "gitmem sync")
+    move_refs(store.repository.git, synced_ref_moves(store, remote, commit), "gitmem sync")
 
 
-def notes_of(store: Store, remote: Remote, commit: str) -> RefMoves:
-    """Return the updates of refs by which `note_synced` records a commit."""
+def synced_ref_moves(store: Store, remote: Remote, commit: str) -> RefMoves:
+    """Return the moves of refs by which `note_synced` records a commit."""
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
     if store.has_separate_repository:  # for the user's own git
         refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")

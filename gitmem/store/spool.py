@@ -247,17 +247,17 @@ class HookSpool(Spool):
                 return name
             number += 1
 
-    def set_untold(self, owner: int, *, untold: bool) -> None:
-        """Note whether the host of this process is to be shown its memory with the next prompt."""
-        self._set_mark(f"{_TELL}{owner}", on=untold)
+    def set_memory_due(self, owner: int, *, due: bool) -> None:
+        """Note whether an agent, given by its process id, is to be shown its memory with the next prompt."""
+        self._set_mark(f"{_TELL}{owner}", on=due)
 
-    def is_untold(self, owner: int) -> bool:
-        """Return whether the host of this process is to be shown its memory."""
+    def is_memory_due(self, owner: int) -> bool:
+        """Return whether this agent is to be shown its memory with the next prompt."""
         return os.path.exists(os.path.join(self.folder, f"{_TELL}{owner}"))
 
-    def set_silent(self, event: str, *, silent: bool) -> None:
+    def set_delivery_only(self, event: str, *, on: bool) -> None:
         """Note whether hooks/hook.sh only delivers this event, without an answer."""
-        self._set_mark(f"{_OFF}{event}", on=silent)
+        self._set_mark(f"{_OFF}{event}", on=on)
 
     def set_paused(self, *, paused: bool) -> None:
         """Note whether hooks/hook.sh must leave each event to gitmem, which knows when the pause ends."""
@@ -297,7 +297,7 @@ class HookSpool(Spool):
         return [name for name in listed if name.endswith(_SUFFIX) and name not in removed]
 
     def read(self, use: Callable[[Delivered], T]) -> list[T]:
-        """Return `use(payload)` for each complete payload, in no order, with one payload in memory at a time.
+        """Return `use(payload)` for each complete payload, not in order of time, with one in memory at a time.
 
         Incomplete files are treated as in `event`. If another process removes committed payloads meanwhile, half a
         turn may have been read: reading starts again, and `use` is called again.
@@ -354,7 +354,7 @@ class HookSpool(Spool):
 
 
 def parse(data: bytes) -> dict[str, object] | None:
-    """Return the JSON object that these bytes begin with; None if it is incomplete."""
+    """Return the JSON object that these bytes begin with; None if it is incomplete, too large or no object."""
     if len(data) > MAX_EVENT_BYTES:
         return None
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

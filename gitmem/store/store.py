@@ -42,7 +42,7 @@ MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice
 MAX_LISTED = 20  # packs of gitmem in a project's repository; all packs there count to git's own limit
 
 
-def own_store(store: Store) -> Store | None:
+def open_user_store(store: Store) -> Store | None:
     """Return the user's own store (`gitmem init --user`); None without one, or if `store` is it.
 
     If it cannot be opened, it counts as missing: a project's memory works without it.
@@ -180,7 +180,7 @@ class Store:
 
     def may_write(self) -> bool:
         """Return whether anything may be recorded or sent."""
-        return not self.read_only and self.acceptance.given()
+        return not self.read_only and self.acceptance.is_accepted()
 
     def check_writes(self) -> None:
         """Raise unless something may be recorded or sent.
@@ -233,14 +233,14 @@ class Store:
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
-    def at_rest(self) -> str | None:
-        """Return the tip if it is checked out, apart from edits by hand; None if a transaction has to repair first.
+    def checked_out_tip(self) -> str | None:
+        """Return the tip if the work tree has it, edits by hand aside; None if a transaction has to repair first.
 
         Raises UnfinishedError if the user has a git operation in progress in the store, StoreFormatError if a newer
         gitmem migrated the store.
         """
         tip = self.repository.tip(self.repository.branch())
-        if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
+        if tip is None or self.recorded_checkout() != tip or os.path.exists(os.path.join(self.private, PURGING)):
             return None
         with self.repository.reading() as objects:
             self.check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
@@ -272,7 +272,7 @@ class Store:
         return '[remote "' in read_text(path)
 
     def spare_packs(self) -> int:
-        """Return the packs beyond the limit (negative if below); in a project's repository count only gitmem's."""
+        """Return by how many packs the limit is exceeded (negative: below it); in a project's repository, gitmem's."""
         if self.packs_file:
             return read_text(self.packs_file).count("\n") - MAX_LISTED
         try:
@@ -293,21 +293,21 @@ class Store:
         """Return a file of the memory; if it has more than `most` bytes, only lines from its beginning and end."""
         return self._readable.glance(path, most)
 
-    def mark(self, commit: str) -> None:
+    def record_checkout(self, commit: str) -> None:
         """Record that the work tree holds `commit` (`checkout` in docs/architecture.md, "Order of writes")."""
-        write_mark(self.private, commit)
+        write_checkout(self.private, commit)
 
-    def marked(self) -> str | None:
+    def recorded_checkout(self) -> str | None:
         """Return the commit that the work tree is recorded to hold, None if none is."""
         commit = read_text(os.path.join(self.private, "checkout")).strip()
         return commit if is_object_id(commit) else None
 
-    def lags(self) -> bool:
+    def is_behind(self) -> bool:
         """Return whether saves wait, or a killed command left files and index behind the tip.
 
         Raises UnfinishedError if the user has a git operation in progress in the store.
         """
-        return bool(self.spool.names()) or self.repository.tip(self.repository.branch()) != self.marked()
+        return bool(self.spool.names()) or self.repository.tip(self.repository.branch()) != self.recorded_checkout()
 
     def identity(self) -> IdentityLookup:
         """Return the lookup of the author, shared by all transactions of a command."""
@@ -354,7 +354,7 @@ class Store:
             )
 
 
-def write_mark(private: str, commit: str) -> None:
+def write_checkout(private: str, commit: str) -> None:
     """Record in a private folder that the work tree holds `commit`."""
     path = os.path.join(private, "checkout")
     temporary = f"{path}.new"  # always the same name: the next process overwrites the file of a killed one

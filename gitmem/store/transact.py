@@ -61,7 +61,7 @@ def attempt(
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer, store.files.look(tip) as look:
-        if scan and store.marked() == tip:  # otherwise a repair may add files
+        if scan and store.recorded_checkout() == tip:  # otherwise a repair may add files
             look.start()
         remove_litter(store, branch)  # while git starts
 
@@ -99,32 +99,32 @@ def _create_branch(store: Store, branch: str) -> str:
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
     """Bring the files up to the tip, edits by hand aside, and return a transaction."""
     rule = LineRule(_complete, _read_edits_of_lines)
-    marked = store.marked()
+    marked = store.recorded_checkout()
     if marked == tip:
         return Transaction(store, writer, rule)
     # Another program moved the branch, perhaps by a plain git merge, or a save was killed. Late: few saves need it.
-    from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
+    from gitmem.store.foreign_commits import find_marked, reconcile_moved, resolve
     from gitmem.store.recovery import recover
 
     repaired += recover(store, tip)
     transaction = Transaction(store, writer, rule)
     resolve(transaction, find_marked(store, marked, tip))
     if marked:
-        follow_moved(transaction, store, marked, tip)
+        reconcile_moved(transaction, store, marked, tip)
     return transaction
 
 
 # Late imports: a save without facts needs none of these modules.
 def _complete(transaction: Transaction, changes: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-    from gitmem.store.fact_lines import with_views
+    from gitmem.store.fact_lines import with_memory_lines
 
-    return with_views(transaction, changes)
+    return with_memory_lines(transaction, changes)
 
 
 def _read_edits_of_lines(transaction: Transaction) -> None:
-    from gitmem.store.fact_lines import follow_lines
+    from gitmem.store.fact_lines import apply_line_edits
 
-    follow_lines(transaction)
+    apply_line_edits(transaction)
 
 
 def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
@@ -149,7 +149,7 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
             if path in transaction.broken:
                 from gitmem.store.entrance import NO_FACT
 
-                transaction.notices.append(f"Not kept: {path}, {NO_FACT}; what was committed of it last holds.")
+                transaction.notices.append(f"Not kept: {path}, {NO_FACT}; the version committed last stays in force.")
             else:
                 paths.append(path)
     return paths
@@ -158,10 +158,10 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
 def _follow_edited_facts(transaction: Transaction, private: str) -> None:
     """Bring lines of facts up to date with the files of facts that a user edited."""
     if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
-        from gitmem.store.fact_lines import follow_files
+        from gitmem.store.fact_lines import apply_file_edits
         from gitmem.store.known_facts import expire_headers
 
-        follow_files(transaction, facts)
+        apply_file_edits(transaction, facts)
         expire_headers(private)
 
 
@@ -199,7 +199,7 @@ def _publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, p
         from gitmem.store.recovery import recover
 
         return recover(store, tip)
-    store.mark(tip)
+    store.record_checkout(tip)
     if any(path.startswith(f"{FACTS}/") for path in paths):
         from gitmem.store.forbids import note_forbidden
 

@@ -302,7 +302,7 @@ class Transaction:
             return tip
         if path == MEMORY and disk is not None and b"\0" in disk:
             copy = self._store.spool.keep_aside(path, disk)
-            self.notices.append(f"{path} was no text any more: it is kept as {copy}, and {path} is as it was before.")
+            self.notices.append(f"{path} was no longer text: that file is kept as {copy}, and {path} was restored.")
             return tip
         if blob is None:
             self._check_name(path)

@@ -109,11 +109,11 @@ def clone_store(
             _remove_empty(store, root)
         raise
     branch = store.repository.branch()  # the branch to check out into the empty work tree
-    store.mark(root)  # after a kill, missing files must not count as removed by hand
+    store.record_checkout(root)  # after a kill, missing files must not count as removed by hand
     if not move_ref(store.repository.git, branch, fetched.clean, store.tip, "gitmem clone"):
         raise GitmemError("Another process moved the memory branch.", "Try again.")
     check_out(store.repository.git, fetched.clean)
-    store.mark(fetched.clean)
+    store.record_checkout(fetched.clean)
     note_forbidden(store, [file.path for file in store.repository.files(fetched.clean, FACTS)])
     move_refs(store.repository.git, fetched.refs)
     if once:
@@ -234,6 +234,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
 
     Raises:
         UsageError: the file exists.
+        NotFoundError: its folder does not exist.
         RefusedError: this clone lacks a part of its history.
         NotSavedError: it cannot be written.
         GitmemError: it does not hold what it should.
@@ -250,7 +251,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     git, branch, tip = store.repository.git, store.repository.branch(), store.tip or ""
     target, notes = signed(store, tip)
     if target != tip:
-        fast_forward(store, tip, target, purpose="backup", notes=notes)
+        fast_forward(store, tip, target, purpose="backup", other_refs=notes)
     refs = [branch, *(tips(store) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
     places = {unfinished: file}
@@ -311,7 +312,7 @@ def restore_into(start: str, context: Context, place: Place, file: str, options:
     return store
 
 
-def merge_in(store: Store, file: str, options: Options) -> tuple[Synced, Removed]:
+def merge_backup(store: Store, file: str, options: Options) -> tuple[Synced, Removed]:
     """Merge a backup into a store; also return what it has that was removed here. Raises as `sync`."""
     _check(file)
     try:
@@ -349,15 +350,15 @@ def _check(file: str) -> None:
         )
 
 
-def check_opened(store: Store, *, read: bool = True) -> None:
-    """Refuse a store not yet accepted here if it has what no remote may bring, such as endless trees.
+def check_untrusted(store: Store, *, read: bool = True) -> None:
+    """Refuse a store that is not accepted here if it has what no remote may bring, such as endless trees.
 
     Unless its trees are `read`, check it only for pipes, at which git would wait for a writer, and its private folder
     for files that are too large.
 
     Raises RefusedError for endless trees, far too many files, or files that are too large.
     """
-    if store.acceptance.given():
+    if store.acceptance.is_accepted():
         return
     for top, most in ((store.root, math.inf), (store.private, MAX_FILE_BYTES)):
         for folder, _, names in os.walk(top):

@@ -92,7 +92,7 @@ def check_incoming(
     """Refuse the changes from `local` to `theirs` unless they are safe; `shared`: the histories have a common commit.
 
     Raises:
-        StoreFormatError: the remote has a newer format.
+        StoreFormatError: the remote has another format version.
         RefusedError: a file is unsafe or too large, or the branch is no memory or unrelated to this one.
     """
     reserved = reserved_folders(store.root, store.context.home)

@@ -26,7 +26,7 @@ from gitmem.git.rewrite import commit_changes
 from gitmem.model.consolidation import replaced_lines, retold_lines
 from gitmem.model.rotation import outdated_archives
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge.records import followed_paths
+from gitmem.purge.records import applied_paths
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.text.sentences import count
@@ -76,7 +76,7 @@ def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> Cut:
-    """Refuse a merge that would remove much of this memory, unless the user's own machines removed it by commands.
+    """Refuse a merge that would remove much of this memory, unless the user's own machines removed it.
 
     Losses of the last 30 days add up. Return the losses of this merge, to be recorded once it is done. Raises
     RefusedError.
@@ -86,7 +86,7 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
-        followed = followed_paths(store)
+        followed = applied_paths(store)
         if record := next((change.path for change in changes if change.path in followed), ""):
             problem = f"remove or change the record of a purge, {record}. Nothing was merged."
             raise RefusedError(f"{remote.called} has commits that {problem}", remedy)

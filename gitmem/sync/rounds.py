@@ -19,14 +19,14 @@ from gitmem.git.repository import RefMoves, move_refs
 from gitmem.git.setup import make_root
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import drop_file, read_text, replace_file
-from gitmem.purge.records import news, read_state, record_path
-from gitmem.purge.rewrite import clean_incoming, follow, sweep
+from gitmem.purge.records import purge_notices, read_state, record_path
+from gitmem.purge.rewrite import apply_purges, clean_incoming, sweep
 from gitmem.store.arrivals import check_arrivals
-from gitmem.store.foreign_commits import fast_forward, follow_arrived, set_edits_aside
+from gitmem.store.foreign_commits import complete_fetched, fast_forward, set_edits_aside
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
-from gitmem.store.remotes import REFS, is_projects, note_synced, notes_of
+from gitmem.store.remotes import REFS, is_project_remote, note_synced, synced_ref_moves
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.fetch import MEMORY_REF, Options, Synced, SyncStep, fetch_memory, in_rounds
@@ -58,7 +58,7 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
     Raises:
         UnreachableError: the remote cannot be reached; local commits stay for the next sync.
         RefusedError: the remote's commits are unsafe, were rewritten, or would remove much of this memory.
-        StoreFormatError: the remote's memory is of a newer format; nothing was touched.
+        StoreFormatError: the remote's memory has another format version; nothing was touched.
         BusyError: other machines pushed first in every round.
         GitmemError: the remote denies access, or rejects the push.
     """
@@ -121,7 +121,7 @@ class _Sync:
         theirs = None if remote_tip is None else clean_incoming(store, remote_tip, remote_tip)
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
-            purges = [*map(record_path, read_state(store.private).unfollowed)]
+            purges = [*map(record_path, read_state(store.private).unapplied)]
             check_rewritten(store, remote, seen, theirs, accept, purges=purges)
         yields = both is not None and remote_tip == theirs and local not in both.bases and self._yields()
         if both and yields and (result := self._leave(number, both, local, local)):
@@ -161,7 +161,7 @@ class _Sync:
             self._inbox = None  # a user with read access only leaves the inbox alone
             return None
         self._options.progress(SyncStep.FILES)
-        adopted = self._adopt(local, target, {} if refused else notes_of(self._store, self._remote, target))
+        adopted = self._adopt(local, target, {} if refused else synced_ref_moves(self._store, self._remote, target))
         self._note_push(refused, remote_tip, target, taken)
         self._purged |= remote_tip != theirs
         if self._purged:
@@ -282,7 +282,11 @@ class _Sync:
     def _check_first_branch(self) -> None:
         """Refuse to push memory as the first branch of the project's remote: forges make the first one the default."""
         store, remote = self._store, self._remote
-        if not store.has_separate_repository and is_projects(store, remote) and not self._connection.branches(remote):
+        if (
+            not store.has_separate_repository
+            and is_project_remote(store, remote)
+            and not self._connection.branches(remote)
+        ):
             raise RefusedError(
                 f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
                 f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",
@@ -311,7 +315,7 @@ class _Sync:
 
     def _settle(self) -> str:
         """Commit edits by hand, and return the tip of the branch."""
-        tip = self._store.at_rest()
+        tip = self._store.checked_out_tip()
         if tip is not None:
             with self._store.files.look(tip) as look:
                 if not look.edited():
@@ -326,7 +330,7 @@ class _Sync:
     def _follow_purges(self, remote_tip: str | None) -> bool:
         """Apply purges here, and on the remote by the next push; True if commits got new ids: a new round is needed."""
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
-        done = follow(self._store, [remote_tip] if remote_tip else [], answers=answers)
+        done = apply_purges(self._store, [remote_tip] if remote_tip else [], answers=answers)
         if done is None:
             return False
         self._notices += [notice for notice in done.notices if notice not in self._notices]
@@ -349,7 +353,7 @@ class _Sync:
     def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips
         # Edits may have been committed with plain git.
-        if both.bases and theirs not in both.bases and (done := follow_arrived(self._store, both)):
+        if both.bases and theirs not in both.bases and (done := complete_fetched(self._store, both)):
             theirs = done.oid
             self._keep_refs.update(done.keep_refs)
             mine = next(commit for commit in both.commits if commit.oid == local)
@@ -365,7 +369,7 @@ class _Sync:
         if target == local:
             return True
         self._local = None
-        notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._keep_refs})
+        notices = fast_forward(self._store, local, target, purpose="sync", other_refs={**notes, **self._keep_refs})
         if notices is not None:
             self._keep_refs.clear()
             note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
@@ -379,5 +383,5 @@ class _Sync:
         came, went = (both.count(1), both.count(0)) if both else (0, count_commits(self._git, target, without=None))
         full = crowded(self._store)
         self._notices += [f"{full} {MAKE_ROOM}"] if full else []
-        notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
+        notices = (*self._notices, *purge_notices(self._purges, read_state(self._store.private)))
         return Synced(self._remote.name, target, came, went, review, number, notices, self._purged)

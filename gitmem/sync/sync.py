@@ -49,7 +49,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -
 
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync the remotes that were added here, without prompts; yield the errors. `jobs.turn_of` runs one at a time."""
+    """Sync the remotes that were added here, without prompts; yield the errors."""
     for remote in added_remotes(store) if store.may_write() else ():
         try:
             sync_remote(store, remote, options, asks=False)
@@ -163,7 +163,7 @@ def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -
     clean = clean_incoming(store, commit)
     if other_files(store, clean) or not store.repository.is_ancestor(make_root(store.repository.git), clean):
         raise RefusedError(
-            f"The transcripts of {remote.called} are none, or those of another memory.",
+            f"{remote.called} has other files in place of transcripts, or those of another memory.",
             "Use another remote, or 'gitmem config sync.transcripts false'.",
         )
     return None if clean != commit and not read_tree(store.repository.git, clean) else clean

@@ -122,7 +122,7 @@ def _append(private: str, lines: list[str]) -> None:
 
 
 _CONFIRMED = "rules.json"  # in the private folder: digests of others' rules that the user confirmed here
-_MOST_TOLD = 5  # rules of one answer
+_MOST_SHOWN = 5  # rules of one answer
 
 
 class Decision(StrEnum):
@@ -241,7 +241,7 @@ def _digest(rule: Fact) -> str:
 
 
 def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
-    lines = (line for rule, literal in islice(fired, _MOST_TOLD) for line in _lines(store, rule, literal))
+    lines = (line for rule, literal in islice(fired, _MOST_SHOWN) for line in _lines(store, rule, literal))
     return "\n".join(lines)
 
 

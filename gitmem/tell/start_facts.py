@@ -20,7 +20,7 @@ from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import Header, Late, choose_headers, fact_headers, fact_of, facts_of, never
 from gitmem.store.layers import private_store
 from gitmem.store.locate import has_home_stores
-from gitmem.store.store import Store, own_store
+from gitmem.store.store import Store, open_user_store
 from gitmem.values import Value
 
 MAX_PARSED = 200  # uncached facts that a session's start parses; the drain parses the others
@@ -214,7 +214,7 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
 
     Facts repeated in `project` are left out. One that contradicts a fact of the project yields, and its line says so.
     """
-    own = None if late() else own_store(store)
+    own = None if late() else open_user_store(store)
     if own is None:
         return ()
     marks = marks_of(map(fact_of, fact_headers(own, MAX_PARSED, late)))

@@ -30,7 +30,7 @@ from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import WORDS, FailureLog
-from gitmem.store.heard import heard_since_install
+from gitmem.store.heard import last_event_since_install
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
@@ -149,7 +149,7 @@ def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
     last = last_save(store, view.records())
     agents, off = recorded_agents(
-        view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
+        view.project(), context.home, context.environ, partial(last_event_since_install, store.private, context.home)
     )
     return {
         "agents": agents,

@@ -21,7 +21,7 @@ from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import pin
 from gitmem.record.save import save
-from gitmem.store.heard import note_heard
+from gitmem.store.heard import note_event_arrival
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GivenText, record
@@ -433,7 +433,7 @@ def test_pictures(site, tmp_path):
     script = Path(script_path(site.store.context.home))
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_bytes(hook_script(""))
-    note_heard(site.store.private, ["claude-code"])
+    note_event_arrival(site.store.private, ["claude-code"])
     today = datetime.now(UTC)  # the first page says what was learned since yesterday
     pin(site.store, site.add(1, "Always write a test before the code.", "rule", today), pinned=True)
     site.add(2, "Prices are integer cents, because floats lose money.", at=today)

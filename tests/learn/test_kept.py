@@ -10,7 +10,7 @@ from gitmem.platform.machine import Context
 from gitmem.store.init import Place
 from gitmem.store.learned import known_patterns, read_episode
 from gitmem.store.store import Store
-from gitmem.sync.clone import back_up, merge_in, restore_into
+from gitmem.sync.clone import back_up, merge_backup, restore_into
 from gitmem.sync.fetch import Options
 from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import judge
@@ -58,7 +58,7 @@ def test_a_backup_restores_what_was_learned_into_an_empty_place_and_by_a_merge(t
     pattern = known_patterns(restored)[0].id
     taught.clock.now += timedelta(minutes=1)
     judge(restored, pattern, helped=True)
-    merge_in(restored, file, Options())
+    merge_backup(restored, file, Options())
     assert len([path for path in learned(restored) if path.startswith("counts/")]) == 2
     assert counts(restored)[pattern].usefulness == pytest.approx(0.3 + 0.7 * 0.65)
     assert bare_git(Path(restored.root), "status", "--porcelain") == ""

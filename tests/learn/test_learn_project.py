@@ -13,7 +13,7 @@ from gitmem.model.turns import Run, Turn
 from gitmem.model.validity import in_force
 from gitmem.store.init import Place, init_store
 from gitmem.store.known_facts import known_facts
-from gitmem.store.store import Store, own_store
+from gitmem.store.store import Store, open_user_store
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ def own(world, tmp_path) -> Store:
     home = tmp_path / "somebody's home"
     home.mkdir()
     world.store = Store(world.store.root, world.store.context._replace(home=str(home)))
-    world.store.acceptance.give(())
+    world.store.acceptance.accept(())
     init_store(str(home), world.store.context, Place.USER)
-    found = own_store(world.store)
+    found = open_user_store(world.store)
     assert found is not None
     return found
 

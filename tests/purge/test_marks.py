@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gitmem.purge.record import (
     MARKER,
-    Print,
+    Fingerprint,
     PurgeRecord,
     Replacer,
     Seeker,
@@ -139,7 +139,7 @@ def test_a_record_whose_sums_are_those_of_all_kinds_of_text_is_given_up(monkeypa
     monkeypatch.setattr("gitmem.purge.record.digest_of", lambda text, _: digests.append(text) or b"")
     hostile = [
         PurgeRecord(f"{ID[:-3]}{number:03}", NOW, SALT[:-1] + bytes([number]), tuple(
-            Print(8, sums_of(data[at : at + 8]), b"x" * 32) for at in range(4)
+            Fingerprint(8, sums_of(data[at : at + 8]), b"x" * 32) for at in range(4)
         ))
         for number in range(60)
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.health.doctor import CHECKS, check_purges
 from gitmem.purge.erased import author_key
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
-from gitmem.purge.record import Print, PurgeRecord, make_record, sums_of
+from gitmem.purge.record import Fingerprint, PurgeRecord, make_record, sums_of
 from gitmem.purge.records import read_state
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
@@ -46,9 +46,11 @@ def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None
 
 def put_record(each: Machine, number: int, texts: Sequence[bytes] = (), whose: Sequence[bytes] = ()) -> None:
     """Write a record whose sums are those of these texts and keys, and whose digests nothing has."""
-    prints, keys = (tuple(Print(len(text), sums_of(text), b"x" * 32) for text in found) for found in (texts, whose))
+    fingerprints, keys = (
+        tuple(Fingerprint(len(text), sums_of(text), b"x" * 32) for text in found) for found in (texts, whose)
+    )
     name = f"20261121-120000-{number:06x}"
-    record = PurgeRecord(name, NOW, SALT[:-2] + number.to_bytes(2, "big"), prints, keys)
+    record = PurgeRecord(name, NOW, SALT[:-2] + number.to_bytes(2, "big"), fingerprints, keys)
     each.write(f"purged/{name}.json", record.render().decode())
 
 

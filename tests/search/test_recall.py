@@ -106,7 +106,7 @@ def test_what_does_not_hold_in_its_store_is_left_out_there_only(make, context, t
 
 def test_all_are_the_stores_that_were_made_here(make, context, home):
     store = make("one", fact("Deploy with helm."))
-    store.acceptance.give(())
+    store.acceptance.accept(())
     assert os.path.realpath(store.root) in find_stores(ALL, context.home)  # beside those of other tests
 
 

@@ -57,11 +57,11 @@ def test_what_came_from_elsewhere_is_not_written_to_and_sends_nothing(
     assert list(sync_in_background(store, Options())) == []
     assert bare_git(project / ".gitmem", "rev-parse", "HEAD") == before
     assert bare_git(tmp_path / "remote.git", "for-each-ref") == ""
-    store.acceptance.give(())
+    store.acceptance.accept(())
     transact(store, lambda _: None, purpose="test", scan=True)
     assert list(sync_in_background(store, Options())) == [], "its remote was not added here"
     assert bare_git(tmp_path / "remote.git", "for-each-ref") == ""
-    store.acceptance.give(tuple(one.url for one in remotes(store)))
+    store.acceptance.accept(tuple(one.url for one in remotes(store)))
     assert list(sync_in_background(store, Options())) == []
     assert bare_git(tmp_path / "remote.git", "for-each-ref") != ""
 
@@ -98,13 +98,13 @@ def test_a_moved_project_is_known_and_a_copied_one_is_asked_about(project: Path,
         pytest.skip("a linked work tree is connected again first")
     copy, moved = tmp_path / "copy", tmp_path / "deep" / "moved"
     shutil.copytree(project, copy, symlinks=True)
-    assert not opened(copy, context).acceptance.given()
+    assert not opened(copy, context).acceptance.is_accepted()
     moved.parent.mkdir()
     project.rename(moved)
-    assert opened(moved, context).acceptance.given()
+    assert opened(moved, context).acceptance.is_accepted()
     assert [one.name for one in added_remotes(opened(moved, context))] == ["origin"]
     copy.rename(project)  # an archive in the place of the one that was moved away
-    assert not opened(project, context).acceptance.given()
+    assert not opened(project, context).acceptance.is_accepted()
 
 
 def test_another_store_in_its_place_is_not_taken_for_it(project: Path, context: Context, home: Path, tmp_path: Path):
@@ -116,9 +116,9 @@ def test_another_store_in_its_place_is_not_taken_for_it(project: Path, context: 
     shutil.copyfile(Path(theirs.private, "machine"), tmp_path / "theirs.git" / "gitmem" / "machine")
     repository.rename(tmp_path / "away")
     (tmp_path / "theirs.git").rename(repository)
-    assert not opened(project, context).acceptance.given()
+    assert not opened(project, context).acceptance.is_accepted()
     (repository / "gitmem" / "machine").unlink()
-    assert not opened(project, context).acceptance.given()
+    assert not opened(project, context).acceptance.is_accepted()
 
 
 @pytest.mark.parametrize("lost", ["private folder", "token"])
@@ -130,9 +130,9 @@ def test_a_lost_private_folder_or_token_costs_one_question(project: Path, contex
         token.write_bytes(b"")  # as on a full disk
     else:
         shutil.rmtree(store.private)
-    assert not opened(project, context).acceptance.given()
-    store.acceptance.give(())
-    assert opened(project, context).acceptance.given()
+    assert not opened(project, context).acceptance.is_accepted()
+    store.acceptance.accept(())
+    assert opened(project, context).acceptance.is_accepted()
     assert len(token.read_text().strip()) == 32
     assert os.listdir(store.private).count("machine") == len([*Path(store.private).glob("machine*")])
 
@@ -163,7 +163,7 @@ def _forget(home: Path) -> None:
 def test_a_home_that_cannot_be_written_stops_nobody(project: Path, context: Context, home: Path):
     _forget(home)
     (home / ".local" / "share" / "gitmem" / "stores").write_text("in the way")
-    assert not opened(project, context).acceptance.given()
+    assert not opened(project, context).acceptance.is_accepted()
 
 
 def test_what_a_killed_init_left_is_known_to_the_next(
@@ -173,9 +173,9 @@ def test_what_a_killed_init_left_is_known_to_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Acceptance, "give", kill)
+        patch.setattr(Acceptance, "accept", kill)
         with pytest.raises(KeyboardInterrupt):
             init_store(str(tmp_path), context, Place.PROJECT)
     made = init_store(str(tmp_path), context, Place.PROJECT)
-    assert made.store.acceptance.given()
-    assert opened(tmp_path, context).acceptance.given()
+    assert made.store.acceptance.is_accepted()
+    assert opened(tmp_path, context).acceptance.is_accepted()

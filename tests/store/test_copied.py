@@ -24,7 +24,7 @@ def init(context):
 
     def make(folder, place=Place.BRANCH):
         made = make_store(str(folder), context, place)
-        made.store.acceptance.give(())
+        made.store.acceptance.accept(())
         complete_store(made.store)
         return made
 
@@ -250,7 +250,7 @@ def test_links_that_are_relative(original, project, context, opened):
     (project / ".gitmem" / ".git").write_text(f"gitdir: ../.git/worktrees/{record.name}\n")
     (record / "gitdir").write_text("../../../.gitmem/.git\n")
     copy = copied(project)
-    Store(str(copy / ".gitmem"), context).acceptance.give(())
+    Store(str(copy / ".gitmem"), context).acceptance.accept(())
     opened(copy / ".gitmem").append("memory.md", b"copied\n")
     assert b"copied" not in original.files()["memory.md"]
 

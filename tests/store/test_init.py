@@ -88,7 +88,7 @@ def test_a_home_that_cannot_be_written_leaves_no_store_behind(project, init, hom
             init(project, place)
     assert sorted(project.rglob("*")) == before
     (home / ".local").unlink()
-    assert init(project, place).store.acceptance.given()
+    assert init(project, place).store.acceptance.is_accepted()
 
 
 # At home
@@ -121,7 +121,7 @@ def test_a_branch_whose_files_were_not_all_checked_out(project, init, opened, *,
     world.git("add", "-A")
     world.git("commit", "-qm", f"all{trailers}")
     tip, files = world.tip, world.files()
-    world.store.mark(root)
+    world.store.record_checkout(root)
     (Path(world.store.repository.layout.git_dir) / "index").unlink()
     for name in files:
         if filled == "nothing" or (filled == "some files" and name < "daily/2"):

@@ -14,7 +14,7 @@ from gitmem.learn.judge import request_judgement
 from gitmem.llm.requests import waiting
 from gitmem.platform.machine import Context, machine_name, now, start_detached
 from gitmem.store import jobs
-from gitmem.store.jobs import Kind, running, turn_of
+from gitmem.store.jobs import Kind, exclusive_job, running
 from gitmem.store.store import Store
 from tests.agent import Recorder
 from tests.command_line import Runner
@@ -43,8 +43,8 @@ def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, enviro
     monkeypatch.setattr(jobs, "start_detached", start)
     one, two = stores
     status = Runner(tmp_path / "two", environ)
-    with turn_of(one, Kind.REINDEX) as first:
-        with turn_of(two, Kind.REINDEX) as second, turn_of(two, Kind.MAINTAIN) as other:
+    with exclusive_job(one, Kind.REINDEX) as first:
+        with exclusive_job(two, Kind.REINDEX) as second, exclusive_job(two, Kind.MAINTAIN) as other:
             assert (first, second, other) == (True, False, True)
             assert [(job.kind, job.store, job.waiting) for job in running(environ["HOME"])] == [
                 (Kind.REINDEX, one.root, 1),
@@ -56,7 +56,7 @@ def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, enviro
         assert started == []
     assert started == [("-C", two.root, "reindex", "--background")]
     assert running(environ["HOME"]) == []
-    with turn_of(one, Kind.REINDEX):
+    with exclusive_job(one, Kind.REINDEX):
         pass
     assert len(started) == 1, "a request is answered once"
 
@@ -71,20 +71,20 @@ def test_a_job_that_was_killed_is_in_nobodys_way(stores, environ):
     )
     assert held.stdout is not None
     assert held.stdout.readline() == b"held\n"
-    with turn_of(stores[1], Kind.SYNC) as is_free:
+    with exclusive_job(stores[1], Kind.SYNC) as is_free:
         assert not is_free
     assert len(running(environ["HOME"])) == 1
     held.kill()
     held.wait()
     held.stdout.close()
     assert running(environ["HOME"]) == []
-    with turn_of(stores[1], Kind.SYNC) as is_free:
+    with exclusive_job(stores[1], Kind.SYNC) as is_free:
         assert is_free
 
 
 def hold(root: str, home: str) -> None:
     """Be a job that does not end."""
-    with turn_of(Store(root, Context({"HOME": home}, home, "machine", now)), Kind.SYNC):
+    with exclusive_job(Store(root, Context({"HOME": home}, home, "machine", now)), Kind.SYNC):
         os.write(1, b"held\n")
         time.sleep(600)
 

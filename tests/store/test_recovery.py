@@ -513,7 +513,7 @@ def test_a_submodule_that_came_with_a_commit_is_nothing_to_repair(world, bare_gi
     world.git("update-index", "--add", "--cacheinfo", f"160000,{oid},module")
     world.git("commit", "-qm", "module\n\nGitmem-Op: save")
     (world.root / "module").mkdir()
-    world.store.mark(mark)
+    world.store.record_checkout(mark)
     world.append("memory.md", b"saved\n")
     assert world.files()["memory.md"].endswith(b"saved\n")
     assert world.status() == ""

@@ -10,7 +10,7 @@ from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import put, read, sessions
 from gitmem.sync import sync as transcripts
-from gitmem.sync.clone import back_up, merge_in
+from gitmem.sync.clone import back_up, merge_backup
 from gitmem.sync.fetch import Options
 from gitmem.sync.sync import sync_remote
 from tests.command_line import Runner
@@ -104,7 +104,7 @@ def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_withou
     sync_all(laptop)
     back_up(laptop.store, str(tmp_path / "backup"), transcripts=True)
     talk(desktop, 2)
-    merge_in(desktop.store, str(tmp_path / "backup"), Options(chance=QUICK))
+    merge_backup(desktop.store, str(tmp_path / "backup"), Options(chance=QUICK))
     assert read(desktop.store, "laptop-1") == read(laptop.store, "laptop-1")
     assert len(sessions(desktop.store)) == 4
 

@@ -63,7 +63,7 @@ def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
 def test_the_user_s_own_store_is_synced_on_its_own(configured, monkeypatch, environ):
     started = []
     own = configured("session")
-    monkeypatch.setattr("gitmem.cli.app.own_store", lambda _: own)
+    monkeypatch.setattr("gitmem.cli.app.open_user_store", lambda _: own)
     monkeypatch.setattr(Store, "start", lambda store, *command: started.append((store, *command)))
     project = configured("off")
     cli_app.App(environ, "/", None, None, None).sync_later(project, session=True)

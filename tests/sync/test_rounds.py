@@ -372,10 +372,10 @@ def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(pa
 UNUSABLE = {
     "gitmem's temporary files": (".tmp/x", "its own temporary files"),
     "a control character": ("a\x1b[31m.md", "control characters"),
-    "a file for a folder of gitmem's": ("episodes", "could not write its own"),
-    "a folder of gitmem's in other letters": ("Episodes/x.md", "could not write its own"),
-    "the memory in other letters": ("Memory.md", "could not write its own"),
-    "the settings in other letters": ("CONFIG.yaml", "could not write its own"),
+    "a file for a folder of gitmem's": ("episodes", "gitmem needs for its own"),
+    "a folder of gitmem's in other letters": ("Episodes/x.md", "gitmem needs for its own"),
+    "the memory in other letters": ("Memory.md", "gitmem needs for its own"),
+    "the settings in other letters": ("CONFIG.yaml", "gitmem needs for its own"),
 }
 
 

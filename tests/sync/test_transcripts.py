@@ -10,7 +10,7 @@ from gitmem.git.packing import every_object
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, tips
-from gitmem.sync.clone import back_up, merge_in
+from gitmem.sync.clone import back_up, merge_backup
 from gitmem.sync.fetch import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
 from tests.world import QUICK, Machine
@@ -88,7 +88,7 @@ def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path):
     file = str(tmp_path / "backup")
     exchange(ben, ada)
     assert len(back_up(ada.store, file, transcripts=True).transcripts) == 2
-    merge_in(cleo.store, file, Options(chance=QUICK))
+    merge_backup(cleo.store, file, Options(chance=QUICK))
     assert [read(cleo.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
     assert sorted(tips(cleo.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE)
 

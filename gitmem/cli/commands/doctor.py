@@ -21,17 +21,17 @@ from gitmem.hosts.script import content, has_current_script, hooked_file, stops_
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
-from gitmem.store.heard import heard_since_install, last_heard, last_installed
-from gitmem.sync.clone import check_opened
+from gitmem.store.heard import last_event_since_install, last_event_time, last_install_time
+from gitmem.sync.clone import check_untrusted
 from gitmem.text.sentences import count
 
 
 def run_doctor(args: Args, app: App) -> int:
     store = app.open()
-    check_opened(store, read=False)
+    check_untrusted(store, read=False)
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
-        findings = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
+        findings = examine(store, checks if store.acceptance.is_accepted() else OPENED, progress.step)
         findings = [*findings, *_examine_hosts(app, store.private), *_examine_servers(app)]
     levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
@@ -61,7 +61,7 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     if not hooked:
         return None
     details = tuple(hooked.values())
-    heard = heard_since_install(private, app.home(), host.label)
+    heard = last_event_since_install(private, app.home(), host.label)
     if broken := _broken_hooks(app, host, places, hooked, heard=heard):
         return broken
     if len(hooked) > 1:
@@ -77,14 +77,14 @@ def _silent(
     app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], private: str
 ) -> Finding | None:
     """Return the finding that no event of a host arrived here since its installation, with the likely cause."""
-    since = last_installed(private, app.home(), host.label)
+    since = last_install_time(private, app.home(), host.label)
     if not since:
         return None
     day = local(datetime.fromtimestamp(since, UTC))
     files = [file_of(path) for path in (host.sessions(places[0]) if host.sessions else ())]
     begun = len({path for path in files if os.path.exists(path) and os.path.getmtime(path) > since})
     message = f"No event of {host.title} has arrived here since the install on {day:%Y-%m-%d %H:%M}"
-    if before := last_heard(private, (host.label,)):
+    if before := last_event_time(private, (host.label,)):
         message += f" (the last one came on {local(datetime.fromtimestamp(before, UTC)):%Y-%m-%d %H:%M})"
     if begun:
         sessions = count(begun, "session")

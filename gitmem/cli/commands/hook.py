@@ -186,13 +186,13 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
     name = str(read["hook_event_name"])
     if host.tells_later(name):
         with contextlib.suppress(OSError):
-            spool.set_untold(owner, untold=True)
+            spool.set_memory_due(owner, due=True)
     if name == _ANSWERED and host.tells_later(name):
         return
     # The event of the command line: a failed tool may have another name here.
     # If no mark can be written, each prompt is shown the memory until the transcript has it.
-    untold = spool.is_untold(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
-    starts = name == _ANSWERED or (host.tells_with(call.event or name) and untold)
+    due = spool.is_memory_due(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
+    starts = name == _ANSWERED or (host.tells_with(call.event or name) and due)
     if not starts and name == _AFTER and not host.hears_before:
         _answer_call(app, root, event.payload, read, host.name)
     if not (starts or name in _TOLD):
@@ -201,7 +201,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
         return
 
     if starts:
-        spool.set_untold(owner, untold=False)
+        spool.set_memory_due(owner, due=False)
     if not may_answer(private_folder(root, app.environ), owner, event.data):
         return
     answer = partial(host.answer, text_of(event.payload, "hook_event_name") or name)

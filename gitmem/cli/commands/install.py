@@ -269,7 +269,7 @@ def _works(app: App, plan: InstallPlan) -> bool:
     store = Store(root, app.context())
     if store.read_only:  # no event should arrive
         return True
-    if not store.acceptance.given():
+    if not store.acceptance.is_accepted():
         app.notices(("Nothing is recorded here until you say yes to this memory: gitmem trust",))
         return False
     spool = HookSpool(private_folder(root, app.environ)).folder

@@ -19,7 +19,7 @@ from gitmem.hosts.registry import NAMES
 from gitmem.hosts.script import hooked_file, stands, stops_of
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
-from gitmem.store.heard import heard_since_install
+from gitmem.store.heard import last_event_since_install
 from gitmem.store.locate import find_store
 from gitmem.text.sentences import count
 
@@ -97,7 +97,7 @@ def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
 def _heard(app: App, host: Host) -> float:
     """Return when an agent's last event since its installation arrived in the store, 0 if none did."""
     with contextlib.suppress(GitmemError):
-        return heard_since_install(app.open().private, app.home(), host.label)
+        return last_event_since_install(app.open().private, app.home(), host.label)
     return 0.0
 
 

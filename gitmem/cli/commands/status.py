@@ -18,7 +18,7 @@ from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
 from gitmem.store.forbids import FILE as FORBIDS
-from gitmem.store.heard import heard_since_install
+from gitmem.store.heard import last_event_since_install
 from gitmem.store.jobs import Job, running
 from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import Store
@@ -44,14 +44,14 @@ def run_status(args: Args, app: App) -> None:
             project_top(app.folder(), app.home()),
             app.home(),
             app.environ,
-            partial(heard_since_install, store.private, app.home()),
+            partial(last_event_since_install, store.private, app.home()),
         )
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
-    has_rules = store.acceptance.given() and os.path.exists(os.path.join(store.private, FORBIDS))
+    has_rules = store.acceptance.is_accepted() and os.path.exists(os.path.join(store.private, FORBIDS))
     rules = len(rules_to_review(store)) if has_rules else 0
     more = more._replace(beside=_beside(store), rules=rules, trouble=_trouble(store, more.models))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}

@@ -24,7 +24,7 @@ from gitmem.record.fact_edits import find_fact, look_at_arrivals, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, Level, LoggedFailure
 from gitmem.store.init import add_scope, check_scope, init_store
-from gitmem.store.jobs import Kind, turn_of
+from gitmem.store.jobs import Kind, exclusive_job
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.remotes import (
     DEFAULT,
@@ -38,7 +38,7 @@ from gitmem.store.remotes import (
 )
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY, Store
-from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, restore_into
+from gitmem.sync.clone import back_up, check_untrusted, clone_store, merge_backup, restore_into
 from gitmem.sync.fetch import Options, Synced
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
@@ -135,11 +135,11 @@ def run_join(args: Args, app: App) -> None:
 
 def run_trust(_: Args, app: App) -> None:
     store = app.open()
-    check_opened(store)
+    check_untrusted(store)
     known = remotes(store)
     shown = [f"{remote.name} ({remote.shown})" for remote in known]
     value = {"store": store.root, "remotes": [{"name": remote.name, "url": remote.shown} for remote in known]}
-    if not (store.acceptance.given() and added_remotes(store) == known):
+    if not (store.acceptance.is_accepted() and added_remotes(store) == known):
         would = f"This would record your sessions in {store.root}" + ", and send them to its remotes" * bool(known)
         syncs = f"and sent to {count(len(shown), 'remote')}: {', '.join(shown)}" if shown else "and sent nowhere"
         preview = (
@@ -149,9 +149,9 @@ def run_trust(_: Args, app: App) -> None:
         question, remedy = f"{plain(preview)}Do you trust it?", "Run it in a terminal."
         if not agreed(app, plain(would), question, remedy, nothing="Nothing was changed."):
             return
-        if not store.acceptance.given():
+        if not store.acceptance.is_accepted():
             store.acceptance.set_aside()
-        store.acceptance.give(tuple(url for remote in known for url in (remote.url, remote.push_url)))
+        store.acceptance.accept(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
         look_at_arrivals(store)
     app.answer(value, plain(f"Sessions may be recorded in {store.root} now, and are shown what it holds."), OWN)
@@ -255,7 +255,7 @@ def _move(args: Args, app: App, source: Store, target: Store, where: str) -> Non
 def run_sync(args: Args, app: App) -> None:
     store = app.settled()
     if args.background:
-        with turn_of(store, Kind.SYNC) as is_free:
+        with exclusive_job(store, Kind.SYNC) as is_free:
             if is_free:
                 _sync_behind(store)
         return
@@ -347,7 +347,7 @@ def run_restore(args: Args, app: App) -> None:
             commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}.\nTo empty it again: gitmem clear all"
         else:
-            done, removed = merge_in(store, file, options)
+            done, removed = merge_backup(store, file, options)
             app.notices(done.notices)
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."

@@ -24,12 +24,12 @@ from gitmem.llm.protocol import Embedder
 from gitmem.llm.providers import choose, make_embedder
 from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
-from gitmem.purge.record import MOST
+from gitmem.purge.record import MAX_TEXT
 from gitmem.search.sources import renew_texts
 from gitmem.search.troubles import is_news
 from gitmem.search.vectors import fill
 from gitmem.store.findings import FailureLog, LoggedFailure
-from gitmem.store.jobs import Kind, turn_of
+from gitmem.store.jobs import Kind, exclusive_job
 from gitmem.store.maintenance import Maintenance, is_due, join_listed, maintain
 from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
@@ -137,7 +137,7 @@ def run_reindex(args: Args, app: App) -> int:
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
     """Write a large store's texts, look up authors, and make all missing vectors, one store at a time."""
-    with turn_of(store, Kind.REINDEX) as is_free:
+    with exclusive_job(store, Kind.REINDEX) as is_free:
         return _reindex(store, embedder) if is_free else ExitCode.OK
 
 
@@ -171,7 +171,7 @@ def run_maintain(args: Args, app: App) -> None:
     if not args.if_needed:
         _maintain(args, app, store)
         return
-    with turn_of(store, Kind.MAINTAIN) as is_free:
+    with exclusive_job(store, Kind.MAINTAIN) as is_free:
         if is_free:
             _maintain(args, app, store)
 
@@ -343,7 +343,7 @@ def _wanted(args: Args, app: App) -> str | re.Pattern[str] | None:
             ) from error
     if args.text != "-":
         return None if args.secret else str(args.text)
-    text = app.typed_bytes(2 * MOST).strip(b"\r\n").decode("utf-8", "surrogateescape")
+    text = app.typed_bytes(2 * MAX_TEXT).strip(b"\r\n").decode("utf-8", "surrogateescape")
     if not text:
         raise UsageError("There is no text on standard input.", "For example: gitmem purge - < FILE")
     return text

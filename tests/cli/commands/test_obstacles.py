@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gitmem.store.heard import note_heard
+from gitmem.store.heard import note_event_arrival
 from tests.command_line import Runner
 
 FOR_ALL = {"cline", "kilo"}  # gitmem installs into their user's settings only
@@ -184,7 +184,7 @@ def test_an_installation_that_changes_nothing_forgets_no_event_and_a_new_one_nam
     run("install", "qwen", "--project", "--no-judge")
     private = project / ".gitmem" / ".git" / "gitmem"
     [record] = (private / "hosts").iterdir()
-    note_heard(str(private), [record.stem])
+    note_event_arrival(str(private), [record.stem])
     early = time.time() - 60
     for path in (record, private / "heard" / record.stem):
         os.utime(path, (early, early))
