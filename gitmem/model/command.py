@@ -9,7 +9,6 @@ import re
 from functools import cache
 from itertools import takewhile
 
-from gitmem.model.shell_reader import ShellReader
 from gitmem.platform.machine import table
 
 # Words of a line that surely, or perhaps, names the error; and words of lines that say nothing.
@@ -65,16 +64,6 @@ def is_commit(command: str) -> bool:
 def runs_elsewhere(command: str) -> bool:
     """Return whether the end of a command line runs in a container, or on a server or another machine."""
     return any(form("elsewhere").search(" ".join(_unwrapped(part)[0])) for part in _parts(command)[-1:])
-
-
-def written(command: str) -> tuple[str, str]:
-    """Return the file that a command line writes its output to, "" without one, and what it writes, "" if unknown."""
-    for part in ShellReader(command).read():
-        for path in part.redirected:
-            if not path.startswith("/dev/"):
-                text = part.text if part.name == "cat" else part.prints
-                return path, "" if "%" in text else text  # a directive of printf
-    return "", ""
 
 
 def is_once(command: str) -> bool:

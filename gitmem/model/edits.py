@@ -7,6 +7,7 @@ contains many unchanged lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from gitmem.values import Value
@@ -21,6 +22,7 @@ _HEADS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
 _MAX_PATH = 1_000  # characters
 _MAX_CHARACTERS = 2_000_000  # of one call; a larger file is generated
 _MOST, _LONGEST = 6, 320  # lines and characters of a change that is shown
+_REDIRECTS = re.compile(r"(?<![0-9&=-])>(?!\s*/dev/|&)|\btee\s")
 _UNTOLD = ".env"  # prefix of a file name whose lines are never shown
 
 
@@ -69,6 +71,15 @@ def added_lines(edits: list[Edit], result: object = None) -> Added:
     reported = _from_result(result)
     texts = ((edit.moved or edit.path, reported or _added(edit.lines)) for edit in edits)
     return tuple((path, text[:_MAX_CHARACTERS]) for path, text in texts if text)
+
+
+def lines_by_shell(command: object) -> Added:
+    """Return each file that a shell command writes its own text to, with that text (`files_written`)."""
+    if not isinstance(command, str) or not _REDIRECTS.search(command):
+        return ()
+    from gitmem.model.shell_reader import files_written  # late: a hook parses events, most of them without this
+
+    return tuple((path, text) for path, text in files_written(command[:_MAX_CHARACTERS]) if text)
 
 
 def _from_result(result: object) -> str:

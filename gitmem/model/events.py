@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from gitmem.model.edits import PATHS, Added, added_lines, changed_files, edits_of, shown_changes
+from gitmem.model.edits import PATHS, Added, added_lines, changed_files, edits_of, lines_by_shell, shown_changes
 from gitmem.model.words import (
     QUESTIONS,
     UserWords,
@@ -175,7 +175,7 @@ def call_fields(tool: str, asked: object, result: object = None) -> dict[str, An
         "files": changed_files(edits),
         "steps": plan_steps(tool, tool_input, result),
         "changes": shown_changes(edits),
-        "added": added_lines(edits, result),
+        "added": added_lines(edits, result) if edits else lines_by_shell(tool_input.get("command")),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Iterator
 
 from gitmem.values import Value
 
@@ -16,6 +18,11 @@ _IN_DOUBLE = re.compile(r"\"|\$\((?!\()|`|\\.|[^\"\\$`]+|.", re.DOTALL)
 _CHANGES_ALL = frozenset(("tee", "truncate", "mv", "rm", "unlink", "shred"))
 _WRITES_LAST = frozenset(("cp", "install"))
 _WRITES_IN_PLACE = frozenset(("sed", "gsed", "perl", "ruby"))
+_ESCAPED = '$`"\\\n'  # after a backslash in double quotes, which stays before all else
+_PRINTED = ("-n", "-e", "-E", "-ne", "-en")  # options of `echo`
+_FORMATS = {"%s": "", "%s\\n": "\n"}  # of `printf` that print each word as it is, and what then stands between them
+_UNKNOWN_PATH = re.compile(r"[$`*?~]|^/dev/|^-$|^$")
+_IN_SUBSHELL = re.compile(r"\(\s*(?:cd|pushd)\s")
 _MOST_COMMANDS, _DEEPEST = 200, 8  # substitutions within substitutions
 
 
@@ -39,7 +46,12 @@ class ShellCommand(Value):
     @property
     def prints(self) -> str:
         """The text that the command prints, as far as its words show it."""
-        return " ".join(self.words[1:]).replace("\\n", "\n") if self.name in {"echo", "printf"} else ""
+        words = [*self.words[1:]]
+        while self.name == "echo" and words and words[0] in _PRINTED:
+            del words[0]
+        if self.name == "printf" and words and words[0] in _FORMATS:
+            return _FORMATS[words[0]].join(words[1:])
+        return " ".join(words).replace("\\n", "\n") if self.name in {"echo", "printf"} else ""
 
     def writes(self) -> tuple[str, ...]:
         """Return the paths that the command surely changes: those redirected to, edited, made, moved or removed."""
@@ -62,7 +74,7 @@ class ShellReader:
         self.place = place
         self._script, self._depth = script, depth
         self._found, self._inner = list[ShellCommand](), list[ShellCommand]()
-        self._ends, self._line = list[str](), 0  # ends of here-documents begun in this line; its first command
+        self._ends = list[tuple[str, int]]()  # ends of here-documents begun in this line, with their commands' indexes
         self._word: str | None = None
         self._begin(is_piped=False)
 
@@ -75,7 +87,7 @@ class ShellReader:
                 self._word = (self._word or "") + (self._double() if kind == "double" else _unquoted(text))
             elif kind == "document":
                 self._end_word()
-                self._ends.append(token["document"])
+                self._ends.append((token["document"], len(self._found)))
             elif kind in {"feed", "from"}:
                 self._end_word()
                 self._feed = "" if "&" in text[1:] else text
@@ -112,10 +124,16 @@ class ShellReader:
             self._found.append(ShellCommand(words, targets, self._is_piped, self._text, heard))
         self._begin(is_piped=sign in {"|", "|&"} or (self._is_piped and not self._words))
         if sign == "\n":
-            documents = "\n".join([self._document(end) for end in self._ends])
-            if documents:
-                self._found[self._line :] = [row._replace(text=documents) for row in self._found[self._line :]]
-            self._ends, self._line = [], len(self._found)
+            for end, index in self._ends:
+                self._give(self._document(end), index)
+            self._ends = []
+
+    def _give(self, text: str, index: int) -> None:
+        """Give a here-document to its command, and to those that it is piped into."""
+        for at, row in enumerate(self._found[index:], index):
+            if at > index and not row.is_piped:
+                break
+            self._found[at] = row._replace(text="\n".join(filter(None, (row.text, text))))
 
     def _document(self, end: str) -> str:
         """Read a here-document to the line that ends it."""
@@ -145,8 +163,41 @@ class ShellReader:
                 self._inner += ShellReader(self._script[self.place : end - 1], 0, self._depth + 1).read()
                 self.place = end
             else:
-                text += part[0][1:].strip("\n") if part[0][0] == "\\" else part[0]
+                is_escape = part[0][0] == "\\" and part[0][1] in _ESCAPED
+                text += part[0][1:].strip("\n") if is_escape else part[0]
         return text
+
+
+def files_written(script: str) -> Iterator[tuple[str, str]]:
+    """Yield the files that a script writes to, each with the text that it adds, "" if its words do not show that.
+
+    Known are a here-document of a plain `cat`, and what `echo` and `printf` print; a `cd` counts up to one that names
+    no plain folder.
+    """
+    folder, before = "", ShellCommand(("",))
+    for command in ShellReader(script).read():
+        if command.name in {"cd", "pushd"}:
+            place = command.words[1] if len(command.words) == 2 else "~"  # noqa: PLR2004
+            if _UNKNOWN_PATH.search(place) or _IN_SUBSHELL.search(script):
+                return
+            folder = posixpath.join(folder, place)
+        is_tee = command.name == "tee"
+        text = _text_of_tee(command, before) if is_tee else _text_of(command)
+        for path in command.writes() if is_tee else command.redirected:
+            if not _UNKNOWN_PATH.search(path) and (text or not is_tee):
+                yield posixpath.normpath(posixpath.join(folder, path)), text
+        before = command
+
+
+def _text_of(command: ShellCommand) -> str:
+    if command.words in {("cat",), ("cat", "-")}:
+        return command.text
+    form = command.words[1] if command.name == "printf" and len(command.words) > 1 else ""
+    return "" if "%" in form and form not in _FORMATS else command.prints
+
+
+def _text_of_tee(command: ShellCommand, before: ShellCommand) -> str:
+    return (_text_of(before) if not before.redirected else "") if command.is_piped else command.text
 
 
 def _unquoted(text: str) -> str:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
-from gitmem.model.command import has_effect, runs_again, works_now, written
+from gitmem.model.command import has_effect, runs_again, works_now
 from gitmem.model.edits import Added, edits_of, shown_changes
 from gitmem.model.events import HookEvent, HookKind
+from gitmem.model.shell_reader import files_written
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
@@ -283,7 +284,7 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
     else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)
-    added = turn.added if failed else (*turn.added, *event.added)
+    added = turn.added if failed and not event.command else (*turn.added, *event.added)  # a later part may have failed
     called = turn._replace(
         files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool), added=added
     )
@@ -321,7 +322,7 @@ def effect_of(command: str) -> tuple[str, ...]:
     """Return a command on one line if it may affect others, else the edit of the file it writes, if any."""
     if command and has_effect(command):
         return (" ".join(command.split()),)
-    path, text = written(command)
+    path, text = next(files_written(command), ("", ""))
     return shown_changes(edits_of("Write", {"path": path, "content": text}))
 
 

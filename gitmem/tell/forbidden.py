@@ -172,7 +172,8 @@ def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
     fields = call_fields(str(payload.get("tool_name", "")), payload.get("tool_input"))
     top = os.path.dirname(store.root).replace("\\", "/").rstrip("/") + "/"
     paths = tuple(path.replace("\\", "/").removeprefix(top) for path in fields["files"])
-    return ToolCall(fields["command"], paths, "\n".join(text for _, text in fields["added"]))
+    text = "\n".join(text for _, text in fields["added"]) if paths else ""  # what a command writes is read with it
+    return ToolCall(fields["command"], paths, text)
 
 
 def call_key(payload: Mapping[str, object]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -80,6 +81,11 @@ class Coder:
         self._record(
             "codex", request, ("apply_patch", f"*** Begin Patch\n*** Update File: {path}\n@@\n{added}\n*** End Patch\n")
         )
+
+    def shell(self, request: str, command: str) -> None:
+        """A turn of Claude Code that runs a shell command."""
+        subprocess.run(["bash", "-c", command], cwd=self.world.project, check=True, stdout=subprocess.DEVNULL)
+        self._record("claude", request, ("Bash", {"command": command}))
 
     def _record(self, host: str, request: str, call: tuple[str, object], *, sidechain: bool = False) -> None:
         self.number += 1
@@ -199,6 +205,23 @@ def test_each_line_leads_to_the_request_that_wrote_it(coder):
         ("order.reference_number", ""),
     ]
     check(coder, "src/cart.py", expected)
+
+
+def test_a_line_that_a_shell_command_wrote_leads_to_its_request(coder):
+    coder.shell(WORDS[0], f"mkdir -p src && cat > src/cart.py <<'EOF'\n{CART}EOF\npython3 -m compileall -q src")
+    coder.shell(WORDS[1], "cd src && echo 'def delivery_days(order): return 3' | tee -a cart.py")
+    coder.shell(WORDS[2], r"""printf '%s\n' "def express_days(order):" "    return order.days // 2" >> src/cart.py""")
+    coder.shell(WORDS[0], 'for day in one two; do echo "days_of_week = $day" >> src/cart.py; done')
+    coder.commit("Add the cart")
+    expected = [
+        ("sum(item.price", WORDS[0]),
+        ("delivery_days", WORDS[1]),
+        ("express_days", WORDS[2]),
+        ("order.days // 2", WORDS[2]),
+        ("days_of_week = one", ""),
+    ]
+    check(coder, "src/cart.py", expected)
+    assert WORDS[1] in coder.world.run("why", "src/cart.py:11").out
 
 
 def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
