@@ -52,7 +52,7 @@ from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
 from gitmem.sync.fetch import Options, pause
 from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, sync
-from gitmem.sync.sync import sync_transcripts
+from gitmem.sync.transcripts import sync_transcripts
 
 _BRANCHES = 60
 _FACTS = 300

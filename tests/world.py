@@ -34,7 +34,7 @@ from gitmem.sync.fetch import Chance, Options, Synced
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import Proposal, propose
 from gitmem.sync.rounds import sync
-from gitmem.sync.sync import sync_transcripts
+from gitmem.sync.transcripts import sync_transcripts
 from tests.command_line import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, StoreCopies, run_git

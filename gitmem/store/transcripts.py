@@ -1,4 +1,4 @@
-"""Raw transcripts of sessions (L1), on a ref for each user; `gitmem.sync.sync` syncs them.
+"""Raw transcripts of sessions (L1), on a ref for each user; `gitmem.sync.transcripts` syncs them.
 
 They are never checked out. The refs are no branches, so that `git push --all` does not send them, and removing one
 removes all of a user's. Storing a session again replaces its file.

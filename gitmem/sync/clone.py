@@ -61,10 +61,10 @@ from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, tips
 from gitmem.sync.fetch import Options, Synced, fetch_memory
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, left_out, signed
-from gitmem.sync.records import SyncRecord, write_record
+from gitmem.sync.records import recorded
 from gitmem.sync.removed import Removed, find_removed
 from gitmem.sync.rounds import sync
-from gitmem.sync.sync import sync_transcripts
+from gitmem.sync.transcripts import sync_transcripts
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Value
 
@@ -119,9 +119,8 @@ def clone_store(
     if once:
         forget(store, remote.name)
     else:
-        note_synced(store, remote, fetched.without_purged)
-        at = store.context.clock()
-        write_record(store.private, remote.name, SyncRecord(at, at))
+        with recorded(store, remote.name):
+            note_synced(store, remote, fetched.without_purged)
     complete_store(store)
     if fetched.remote_tip != fetched.clean:
         sweep(store)

@@ -17,6 +17,7 @@ from gitmem.errors import RefusedError
 from gitmem.git.address import Remote
 from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.process import Git
+from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.trust import Signatures
@@ -25,7 +26,7 @@ from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsign
 from gitmem.store.foreign_commits import without_unusable
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.merge_commits import MergeCommit, merge_bases
-from gitmem.store.remotes import FETCHED, REFS
+from gitmem.store.remotes import FETCHED, REFS, is_project_remote
 from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
@@ -121,6 +122,15 @@ def check_project(store: Store, remote: Remote, local: str, theirs: str | None, 
     root = make_root(store.repository.git)
     if root not in {local, theirs} and not {*merge_bases(store.repository.git, local, theirs)} - {root}:
         _check_unknown(store, remote, theirs, accept)
+
+
+def check_first_branch(store: Store, remote: Remote, connection: Connection) -> None:
+    """Refuse to push memory as the first branch of the project's remote: forges make the first one the default."""
+    if not store.has_separate_repository and is_project_remote(store, remote) and not connection.branches(remote):
+        raise RefusedError(
+            f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
+            f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",
+        )
 
 
 def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection[Accept]) -> None:

@@ -5,8 +5,11 @@ A session's start reads that file, so imports stay light. It is in the private f
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
+from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.store import Store
@@ -67,6 +70,18 @@ def write_record(private: str, name: str, record: SyncRecord | None) -> None:
     records = {**read_records(private), name: record}.items()
     content = {remote: fields(known, "tried synced failure") for remote, known in records if known is not None}
     write_json(os.path.join(private, _FILE), {"v": 1, "remotes": content})
+
+
+@contextlib.contextmanager
+def recorded(store: Store, name: str) -> Iterator[None]:
+    """Record when the block tried to sync with a remote, and whether that worked."""
+    now, before = store.context.clock(), read_records(store.private).get(name)
+    try:
+        yield
+    except GitmemError as error:
+        write_record(store.private, name, SyncRecord(now, before.synced if before else None, error.message))
+        raise
+    write_record(store.private, name, SyncRecord(now, now))
 
 
 def left_file(private: str, remote: str) -> str:

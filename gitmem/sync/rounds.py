@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
 from gitmem.git.address import Remote
@@ -25,14 +25,15 @@ from gitmem.store.arrivals import check_arrivals
 from gitmem.store.foreign_commits import complete_fetched, fast_forward, set_edits_aside
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
-from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
-from gitmem.store.remotes import REFS, is_project_remote, note_synced, synced_ref_moves
+from gitmem.store.merge_commits import MergeCommit, merge_bases, merge_commits, merge_many
+from gitmem.store.remotes import REFS, added_remotes, note_synced, synced_ref_moves
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.fetch import MEMORY_REF, Options, Synced, SyncStep, fetch_memory, in_rounds
 from gitmem.sync.guard import (
     Accept,
     check_extent,
+    check_first_branch,
     check_incoming,
     check_project,
     check_pulled,
@@ -42,7 +43,8 @@ from gitmem.sync.guard import (
     signed,
 )
 from gitmem.sync.losses import check_losses, note_losses
-from gitmem.sync.records import left_file
+from gitmem.sync.records import left_file, recorded
+from gitmem.sync.transcripts import clean_transcripts, sync_transcripts
 
 # After so many lost rounds, or so many seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
@@ -50,6 +52,29 @@ CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on, a sy
 LATELY = 60.0  # seconds that a machine waits after it left its commits in the inbox
 _MOST_LOOKED_AT = 256  # commits of the inbox that one sync checks
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
+
+
+def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -> Synced:
+    """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
+    store.check_writes()
+    layout = store.repository.layout
+    connection = Connection(layout, store.context.environ, own=store.has_separate_repository, asks=asks)
+    with recorded(store, remote.name):
+        done = sync(store, remote, connection, options)
+        if store.config.sync.transcripts:
+            sync_transcripts(store, remote, connection, options)
+        elif done.purged:
+            clean_transcripts(store, remote, connection)
+    return done
+
+
+def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
+    """Sync the remotes that were added here, without prompts; yield the errors."""
+    for remote in added_remotes(store) if store.may_write() else ():
+        try:
+            sync_remote(store, remote, options, asks=False)
+        except GitmemError as error:
+            yield error
 
 
 def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
@@ -133,8 +158,7 @@ class _Sync:
         local = both.tips[0] if both else self._local or ""
         theirs = both.tips[1] if both else None
         taken = self._taken(*both.tips) if both else {}
-        review: tuple[str, ...] = ()
-        target = local
+        target, review = local, tuple[str, ...]()
         if theirs is not None and both is not None and (theirs not in both.bases or taken):
             both = self._without_unusable(both)
             local, theirs = both.tips
@@ -180,8 +204,8 @@ class _Sync:
 
     def _since_left(self) -> float:
         """Return for how many seconds this machine's commits have waited in the inbox."""
-        now, since = self._store.context.clock().timestamp(), read_text(self._left).partition(" ")[2].strip()
-        return now - float(since) if since.isdecimal() else 0.0
+        since = read_text(self._left).partition(" ")[2].strip()
+        return self._store.context.clock().timestamp() - float(since) if since.isdecimal() else 0.0
 
     def _is_over(self, began: float) -> bool:
         """Return whether to stop racing: after three rounds, ten seconds, or if the inbox has commits of others."""
@@ -211,7 +235,7 @@ class _Sync:
                     self._keep_refs[pending_ref] = (clean, None)
                 done, notices = left_out(store, remote, local, clean)
                 if done is not None:
-                    self._notices += notices
+                    self._note(*notices)
                     self._keep_refs.update(done.keep_refs)
                     clean = done.oid
                 if bases := merge_bases(self._git, theirs, clean):
@@ -228,7 +252,7 @@ class _Sync:
 
     def _refuse(self, ref: str, reason: str) -> None:
         """Report a commit of the inbox that is not merged, and skip it from now on."""
-        self._notices += [f"{ref} of {self._remote.called} was left there: {reason}"]
+        self._note(f"{ref} of {self._remote.called} was left there: {reason}")
         inbox = self._inbox or {}
         refused = {*self._refused(), inbox.get(ref, "")}.intersection(inbox.values())
         with contextlib.suppress(OSError):
@@ -239,13 +263,12 @@ class _Sync:
 
         They come back later, merged with those of others, so that no merge is needed here; that takes at most a minute.
         """
-        store, left_file = self._store, self._left
-        now = store.context.clock().timestamp()
+        now = self._store.context.clock().timestamp()
         since = now - self._since_left()
         if local in both.bases:  # nothing local, only commits of the inbox were to be pushed
             target = both.tips[1]
         else:
-            name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:40].strip("-") or "machine"
+            name = re.sub("[^0-9a-z]+", "-", self._store.context.machine.lower())[:40].strip("-") or "machine"
             ref = f"{INBOX}/{name}-{local[:12]}"
             try:
                 if ref not in (self._inbox or ()):
@@ -255,9 +278,9 @@ class _Sync:
             except GitmemError:
                 self._inbox = None
                 return None
-            replace_file(left_file, f"{local} {since:.0f}\n".encode("ascii"))
+            replace_file(self._left, f"{local} {since:.0f}\n".encode("ascii"))
             place = f"the inbox of {self._remote.called}; the next sync takes them along"
-            self._notices.append(f"Other machines pushed first, so new commits of this machine wait in {place}.")
+            self._note(f"Other machines pushed first, so new commits of this machine wait in {place}.")
         if now - since >= LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:
@@ -268,7 +291,7 @@ class _Sync:
         """Push; return the remote's refusal, if any: the merge is adopted nevertheless."""
         self._options.progress(SyncStep.PUSH)
         if remote_tip is None:
-            self._check_first_branch()
+            check_first_branch(self._store, self._remote, self._connection)
         try:
             # Commits of plain git have passed no check.
             check_arrivals(self._store.repository, "", remote_tip or make_root(self._git), target)
@@ -278,19 +301,6 @@ class _Sync:
                 error.message += " What was purged here can still be read there."
             return error
         return None
-
-    def _check_first_branch(self) -> None:
-        """Refuse to push memory as the first branch of the project's remote: forges make the first one the default."""
-        store, remote = self._store, self._remote
-        if (
-            not store.has_separate_repository
-            and is_project_remote(store, remote)
-            and not self._connection.branches(remote)
-        ):
-            raise RefusedError(
-                f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
-                f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",
-            )
 
     def _note_push(
         self, refused: GitmemError | None, remote_tip: str | None, target: str, taken: Collection[str]
@@ -303,9 +313,13 @@ class _Sync:
                 self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
         elif isinstance(refused, ProtectedError) and remote_tip is not None:
             note_synced(self._store, self._remote, remote_tip)
-            self._notices.append(refused.sentences)
+            self._note(refused.sentences)
         else:
             raise refused
+
+    def _note(self, *notices: str) -> None:
+        """Add notices for the user, each once, as rounds repeat."""
+        self._notices += [notice for notice in notices if notice not in self._notices]
 
     def _signed(self, target: str) -> str:
         """Return the commit to push, as `gitmem.sync.guard.signed`, kept by a ref while the sync runs."""
@@ -320,8 +334,7 @@ class _Sync:
             with self._store.files.look(tip) as look:
                 if not look.edited():
                     return tip
-        outcome = transact(self._store, lambda _: None, purpose="sync", scan=True)
-        self._notices += [notice for notice in outcome.notices if notice not in self._notices]
+        self._note(*transact(self._store, lambda _: None, purpose="sync", scan=True).notices)
         tip = self._store.tip
         if tip is None:
             raise BusyError("Another process deleted the memory branch.", "Try again.")
@@ -333,7 +346,7 @@ class _Sync:
         done = apply_purges(self._store, [remote_tip] if remote_tip else [], answers=answers)
         if done is None:
             return False
-        self._notices += [notice for notice in done.notices if notice not in self._notices]
+        self._note(*done.notices)
         self._local = None
         return True
 
@@ -343,21 +356,21 @@ class _Sync:
         if theirs in both.bases:
             return both
         done, notices = left_out(self._store, self._remote, local, theirs)
-        self._notices += [notice for notice in notices if notice not in self._notices]
-        if done is None:
-            return both
+        self._note(*notices)
+        return both if done is None else self._extended(both, done)
+
+    def _extended(self, both: Fork, done: MergeCommit) -> Fork:
+        """Return the fork with a commit that was written on top of the remote's tip."""
         self._keep_refs.update(done.keep_refs)
-        mine = next(commit for commit in both.commits if commit.oid == local)
-        return both._replace(tips=(local, done.oid), commits=(mine, commits(self._git, [done.oid])[done.oid]))
+        mine = next(commit for commit in both.commits if commit.oid == both.tips[0])
+        return both._replace(tips=(mine.oid, done.oid), commits=(mine, commits(self._git, [done.oid])[done.oid]))
 
     def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips
         # Edits may have been committed with plain git.
         if both.bases and theirs not in both.bases and (done := complete_fetched(self._store, both)):
+            both = self._extended(both, done)
             theirs = done.oid
-            self._keep_refs.update(done.keep_refs)
-            mine = next(commit for commit in both.commits if commit.oid == local)
-            both = both._replace(tips=(local, theirs), commits=(mine, commits(self._git, [theirs])[theirs]))
         if local in both.bases and not taken:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)
@@ -375,13 +388,13 @@ class _Sync:
             note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
         else:  # a file was edited meanwhile; if only uncommittable edits are left, put them aside
             settled = self._local = self._settle()
-            self._notices += set_edits_aside(self._store, settled, target) if settled == local else ()
-        self._notices += notices or ()
+            self._note(*(set_edits_aside(self._store, settled, target) if settled == local else ()))
+        self._note(*(notices or ()))
         return notices is not None
 
     def _result(self, number: int, both: Fork | None, target: str, review: tuple[str, ...]) -> Synced:
         came, went = (both.count(1), both.count(0)) if both else (0, count_commits(self._git, target, without=None))
-        full = crowded(self._store)
-        self._notices += [f"{full} {MAKE_ROOM}"] if full else []
+        if full := crowded(self._store):
+            self._note(f"{full} {MAKE_ROOM}")
         notices = (*self._notices, *purge_notices(self._purges, read_state(self._store.private)))
         return Synced(self._remote.name, target, came, went, review, number, notices, self._purged)

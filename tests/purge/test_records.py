@@ -256,7 +256,7 @@ def test_a_purge_that_was_refused_is_accepted_later_by_the_command_that_the_sync
 
 def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
     eve, victim = rich
-    from gitmem.sync.sync import REMOTE_REF
+    from gitmem.sync.transcripts import REMOTE_REF
 
     record = make_record("20261121-120000-000000", NOW, SALT, [b"in container 3"])
     blob = eve.git("hash-object", "-w", "--stdin", stdin=record.render())

@@ -14,7 +14,7 @@ from gitmem.store.remotes import add_remote, added_remotes, remotes
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.fetch import Options
-from gitmem.sync.sync import sync_in_background, sync_remote
+from gitmem.sync.rounds import sync_in_background, sync_remote
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 

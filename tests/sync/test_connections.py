@@ -9,10 +9,10 @@ import pytest
 from gitmem.errors import ExitCode, UnreachableError
 from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import put, read, sessions
-from gitmem.sync import sync as transcripts
+from gitmem.sync import transcripts
 from gitmem.sync.clone import back_up, merge_backup
 from gitmem.sync.fetch import Options
-from gitmem.sync.sync import sync_remote
+from gitmem.sync.rounds import sync_remote
 from tests.command_line import Runner
 from tests.conftest import RunsGit
 from tests.started import session_start

@@ -19,7 +19,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote
 from gitmem.store.transcripts import REF, put, read, tips
 from gitmem.sync.guard import Accept
-from gitmem.sync.sync import REMOTE_REF
+from gitmem.sync.transcripts import REMOTE_REF
 from tests.conftest import RunsGit
 from tests.world import NOON, Machine, converge, make_pair
 

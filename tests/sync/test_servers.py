@@ -16,7 +16,7 @@ from gitmem.store.remotes import find_remote
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.fetch import Chance, Options, SyncStep
-from gitmem.sync.sync import sync_remote
+from gitmem.sync.rounds import sync_remote
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
 from tests.store.servers import KINDS, s3, serve

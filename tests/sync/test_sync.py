@@ -9,7 +9,7 @@ import pytest
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.remotes import find_remote
 from gitmem.sync.fetch import Options
-from gitmem.sync.sync import sync_in_background, sync_remote
+from gitmem.sync.rounds import sync_in_background, sync_remote
 from tests.store.servers import password_server
 from tests.world import Machine
 

@@ -12,7 +12,8 @@ from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, tips
 from gitmem.sync.clone import back_up, merge_backup
 from gitmem.sync.fetch import Options
-from gitmem.sync.sync import REMOTE_REF, sync_remote
+from gitmem.sync.rounds import sync_remote
+from gitmem.sync.transcripts import REMOTE_REF
 from tests.world import QUICK, Machine
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)

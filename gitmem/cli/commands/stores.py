@@ -44,8 +44,8 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
 from gitmem.sync.records import write_record
 from gitmem.sync.removed import Removed, bring_back
+from gitmem.sync.rounds import sync_in_background, sync_remote
 from gitmem.sync.states import states
-from gitmem.sync.sync import sync_in_background, sync_remote
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import mask_urls, plain
 

@@ -1,15 +1,11 @@
-"""Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set.
-
-Each user has a branch for transcripts there.
-"""
+"""Exchange raw transcripts with a remote, where `sync.transcripts` is set; each user has a branch there."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
 
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.git.address import Remote
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
@@ -17,45 +13,12 @@ from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.repository import RefMoves, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
-from gitmem.store.remotes import FETCHED, added_remotes
+from gitmem.store.remotes import FETCHED
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, joined, other_files, tips
-from gitmem.sync.fetch import Options, Synced, in_rounds
+from gitmem.sync.fetch import Options, in_rounds
 from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
-from gitmem.sync.records import SyncRecord, read_records, write_record
-from gitmem.sync.rounds import sync
-
-
-def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -> Synced:
-    """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
-    store.check_writes()
-    layout = store.repository.layout
-    connection = Connection(layout, store.context.environ, own=store.has_separate_repository, asks=asks)
-    now = store.context.clock()
-    before = read_records(store.private).get(remote.name)
-    try:
-        done = sync(store, remote, connection, options)
-        if store.config.sync.transcripts:
-            sync_transcripts(store, remote, connection, options)
-        elif done.purged:
-            clean_transcripts(store, remote, connection)
-    except GitmemError as error:
-        last = before.synced if before else None
-        write_record(store.private, remote.name, SyncRecord(now, last, error.message))
-        raise
-    write_record(store.private, remote.name, SyncRecord(now, now))
-    return done
-
-
-def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync the remotes that were added here, without prompts; yield the errors."""
-    for remote in added_remotes(store) if store.may_write() else ():
-        try:
-            sync_remote(store, remote, options, asks=False)
-        except GitmemError as error:
-            yield error
-
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # prefix of `-` and a user's ref name; branches, since some remotes take no others
 PART = 4 << 20  # bytes of objects in one push, unless one commit has more: a minute and a half at 50 kB/s
