@@ -181,7 +181,7 @@ TRIED = """
     at HEAD {path}|start|facts list
     facts list --all|facts show {fact}|log|diff|diff HEAD~2|sessions|sessions s-one|blame memory.md|why -S badger|index
     review|status|stats|remote list|remote add origin {remote}|sync|propose|trust|backup {bundle}
-    restore {bundle}|export --jsonl|doctor|doctor -v|config|config trust|check|check --ci|consolidate --dry-run|reindex
+    restore {bundle}|export --jsonl|doctor|config|config trust|check|check --ci|consolidate --dry-run|reindex
     maintain|upkeep|learned|episodes|episodes show {episode}|patterns|patterns show {pattern}|concepts
     concepts show {concept}|knowledge|task show|summary|summary show|summary --pending|summarize|judge|import
     import --from claude --dry-run|replay {transcript}|migrate --dry-run|adopt|statusline|help|completion bash

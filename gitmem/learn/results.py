@@ -171,9 +171,7 @@ def _versions(store: Store, transaction: Transaction, path: str) -> Iterator[tup
     last: bytes | None = None
     for commit in reversed(commits):
         last = store.repository.read(commit.oid, path)
-        op = commit.value(Trailer.OP) or ""
-        is_session = op != Op.CONCEPT or bool(commit.value(Trailer.SESSION))  # else a user merged or split it
-        yield op in _USERS_OPS or not is_session, last or b""
+        yield (commit.value(Trailer.OP) or "") in _USERS_OPS, last or b""
     now = transaction.read(path) or b""
     if now != last:
         yield True, now  # edited, and not committed yet

@@ -23,7 +23,7 @@ _NAMED_AFTER = 8  # exchanges from which the name stays
 _NAMES = 3  # files and names in a name
 _LONGEST_NAME = 60  # characters
 _NAME = re.compile(r"[._/-]\w|\w[A-Z]|[0-9]")  # in a keyword that names something: `max_age`, `useTheme`, `utf8`
-_LISTS = ("keywords", "files", "scope", "exchanges", "merged")  # of a header, in order
+_LISTS = ("keywords", "files", "scope", "exchanges")  # of a header, in order
 
 
 def concept_id(first: str) -> str:
@@ -71,7 +71,7 @@ def begun(exchange: Exchange) -> Concept:
     when = _when(exchange)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
     path = f"{FOLDER}/{file_name_of(identifier, name)}"
-    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
+    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), scopes_in(exchange.tags))
 
 
 def joined(concept: Concept, exchange: Exchange) -> Concept:
@@ -173,7 +173,6 @@ class Concept(Value):
     keywords: tuple[str, ...]
     files: tuple[str, ...]
     exchanges: tuple[str, ...]
-    merged: tuple[str, ...]
     scope: tuple[str, ...] = ()  # the parts of the project that its exchanges are of
 
 
@@ -191,7 +190,6 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
         as_texts(header.get("keywords")),
         as_texts(header.get("files")),
         tuple(sorted(as_texts(header.get("exchanges")))),
-        as_texts(header.get("merged")),
         as_texts(header.get("scope")),
     )
 

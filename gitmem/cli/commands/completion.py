@@ -139,15 +139,10 @@ def _paths(store: Store) -> Offered:
 _IDS: Mapping[str, Callable[[Store], Offered]] = {
     **dict.fromkeys(("FACT", "OLD", "NEW"), _facts),
     "ISSUE": lambda store: _facts(store, (FactKind.ISSUE,)),
-    **dict.fromkeys(
-        ("CONCEPT", "OTHER"), lambda store: _clipped((concept.id, concept.name) for concept in known_concepts(store))
-    ),
+    "CONCEPT": lambda store: _clipped((concept.id, concept.name) for concept in known_concepts(store)),
     "episode": _episodes,
     "pattern": lambda store: _clipped((pattern.id, pattern.title) for pattern in known_patterns(store)),
     "session": _sessions,
-    "EXCHANGE": lambda store: _clipped(
-        (exchange, each.name) for each in known_concepts(store) for exchange in each.exchanges
-    ),
     "WHAT": lambda store: _clipped((str(number), item.line) for number, item in enumerate(waiting(store), 1)),
     "remote": lambda store: {remote.name: remote.shown for remote in remotes(store)},
     "ARCHIVE": lambda store: {

@@ -36,7 +36,7 @@ def run_doctor(args: Args, app: App) -> int:
     levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": findings}
-    shown = [finding for finding in findings if args.verbose or finding.level != Level.OK]
+    shown = [finding for finding in findings if finding.level != Level.OK]
     counted = [count(number, noun) for number, noun in ((problems, "problem"), (warnings, "warning")) if number]
     summary = " and ".join(counted) if counted else "No problem found"
     level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK

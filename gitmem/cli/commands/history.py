@@ -59,7 +59,7 @@ def run_log(args: Args, app: App) -> None:
             since=since.first if since else None,
             until=until.last if until else None,
             limit=most,
-            merges=args.merges or args.op == Op.MERGE,
+            merges=args.all or args.op == Op.MERGE,
         )
 
     most = limit + 1 if limit else None

@@ -12,7 +12,7 @@ from gitmem.document.ids import find_named, id_in
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.sessions import named_session
-from gitmem.learn.concepts import find_concept, merge, split
+from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge, learn_project
 from gitmem.model.concept import Concept
 from gitmem.model.edits import PLACE
@@ -145,19 +145,9 @@ def run_concepts(args: Args, app: App) -> None:
         app.answer([_value(concept) for concept in concepts], text, "concepts" if concepts else "")
         return
     concept = find_concept(store, args.concept)
-    if args.action == "show":
-        body = named(store, Document.parse(store.read(concept.path) or b"").body, concept.path)
-        text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
-        app.answer({**_value(concept), "text": body}, text, f"concept {concept.id}")
-        return
-    if args.action == "merge":
-        commits = merge(store, concept, find_concept(store, args.other))
-    else:
-        commits = split(store, concept, args.exchanges, args.name)
-    again = find_concept(store, concept.id)
-    size = count(len(again.exchanges), "exchange")
-    text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
-    app.answer({**_value(again), "commits": commits}, text)
+    body = named(store, Document.parse(store.read(concept.path) or b"").body, concept.path)
+    text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
+    app.answer({**_value(concept), "text": body}, text, f"concept {concept.id}")
 
 
 def _value(concept: Concept) -> dict[str, object]:

@@ -127,7 +127,6 @@ def test_each_example_works(project, home, tmp_path, run, name):
     rule, issue = (next(one["id"] for one in facts if one["kind"] == kind) for kind in ("rule", "issue"))
     commits = first("log", "-n", "0")
     saved = next(one for one in commits if one["op"] == "save" and one["entries"])
-    split = concepts[0]["exchanges"]
     names = {
         r"1ksd9q2x0m3v8t5w7zab|01ksd9q2x0m3v8t5|x4f7k2m9q0x": saved["entries"][0],
         r"d4f7k2(m9q0x)?|FACT": rule,
@@ -136,8 +135,6 @@ def test_each_example_works(project, home, tmp_path, run, name):
         r"e4f7k(2m9q0x)?": episodes[0]["id"],
         r"b4f7k2m9q0x": first("patterns")[0]["id"],
         r"k4f7": concepts[0]["id"],
-        r"k9q0": concepts[1]["id"],
-        r"01kezfppev 01kezfstjx": split[0],
         r"resume\.go": concepts[0]["name"],
         r"1b4e51f0(-6c1e-4b9e-9d3a-2f0f5a4c7e11)?": first("sessions")[0]["id"],
         r"3fa9c1d2e4": saved["commit"],
