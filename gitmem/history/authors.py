@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from gitmem import __version__
-from gitmem.document.ids import MEMORY
+from gitmem.document.ids import MEMORY, digest
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.history.authorship import (
@@ -30,7 +30,8 @@ from gitmem.history.authorship import (
     identifier_of,
     key_of,
 )
-from gitmem.platform.safe_open import file_version, read_regular, replace_file
+from gitmem.model.fact import Fact
+from gitmem.platform.safe_open import file_version, read_object, read_regular, replace_file, write_json
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
@@ -44,6 +45,8 @@ _PATIENCE = 0.8  # seconds, twice at most, that a hook or command waits while th
 UNKNOWN = "? (unknown)"  # the author of a memory that is not indexed yet, or in no commit
 _OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys that list all authors, not just the first
 _MOST_NAMED = 5  # authors of changes
+_CONFIRMED = "rules.json"  # in the private folder: digests of others' rules that the user confirmed here
+AWAITS = "warns at no tool call until the user confirms it: `gitmem review`"
 _MACHINES = f"%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
 
 
@@ -94,6 +97,14 @@ class People:
             return f"you, from {names}"
         return by
 
+    def awaits(self, rule: Fact) -> bool:
+        """Return whether it is another author's rule that the user has not confirmed, or that changed since."""
+        return bool(rule.forbids and self.whose(rule.id)) and self._confirmed.get(rule.id) != _digest(rule)
+
+    @cached_property
+    def _confirmed(self) -> dict[str, object]:
+        return read_object(os.path.join(self._store.private, _CONFIRMED))
+
     def _names(self, identifier: str, but: str = "") -> str:
         """Return the other authors among an id's origins, the newest if there are many, or ""."""
         names = dict.fromkeys(self._name(origin) for origin in self.makers(identifier) if not self.is_own(origin))
@@ -127,6 +138,16 @@ class People:
         """Return whether an author is gitmem itself, or the user, by git's identity when the index was written."""
         named = (origin.author, origin.email, origin.machine)
         return self._store.is_user(*named, gitmem=gitmem, address=self._index.user[0])
+
+
+def note_confirmed(private: str, rule: Fact) -> None:
+    """Record that the user confirmed a rule in its present form."""
+    path = os.path.join(private, _CONFIRMED)
+    write_json(path, {**read_object(path), rule.id: _digest(rule)})
+
+
+def _digest(rule: Fact) -> str:
+    return digest(rule.description, rule.enforce, *rule.forbids).hex()[:32]
 
 
 def _index(store: Store, seconds: float) -> _Index:

@@ -7,7 +7,7 @@ from functools import cache
 
 from gitmem.document.entry import Entry, find_entries, without_ids
 from gitmem.document.ids import is_fact_id, scopes_in, session_tag, short_session
-from gitmem.history.authors import People
+from gitmem.history.authors import AWAITS, People
 from gitmem.history.marks import marked
 from gitmem.model.exchange import EXCHANGE, Fields, refutation_in, split_fields
 from gitmem.model.lines import Marks, marked_parts, with_marks
@@ -102,9 +102,9 @@ class Hit(Value):
     little with the query; `coverage` is how much (`gitmem.search.rank`). `status` is that of a fact not in force or
     disputed, `BEFORE`, or the refutation of an exchange. `sources` are the entries that a summary was made of.
     `others` are the ids of its successor, of contradicting facts, or of newer memories. `own`: it is from the user
-    store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
-    of other views of the same memory that match. `reply` is the next request if it may refute an exchange. Texts are
-    as the files have them; `shown` adds what `marks` know.
+    store. `author` is the name of another user who brought it, or ""; `awaits`: this rule of theirs waits for a yes.
+    `views` are the places (PATH:LINE) of other views of the same memory that match. `reply` is the next request if it
+    may refute an exchange. Texts are as the files have them; `shown` adds what `marks` know.
     """
 
     path: str
@@ -130,6 +130,7 @@ class Hit(Value):
     own: bool = False
     coverage: Coverage = Coverage()
     author: str = ""
+    awaits: bool = False
     views: tuple[str, ...] = ()
     marks: Marks | None = None
     reply: str = ""
@@ -155,7 +156,8 @@ class Hit(Value):
             if self.author:
                 return "in your own store"
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
-        return f"older: {links} is newer" if links and self.status == BEFORE else self.status or self.reply
+        standing = f"older: {links} is newer" if links and self.status == BEFORE else self.status or self.reply
+        return ", ".join(filter(None, (standing, AWAITS * self.awaits)))
 
     @property
     def part(self) -> str:

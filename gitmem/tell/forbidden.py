@@ -16,7 +16,7 @@ from itertools import islice
 
 from gitmem.document.ids import digest, do_meet
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import People, note_confirmed
 from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import Fact, day_of, parse_fact
@@ -24,7 +24,7 @@ from gitmem.model.forbidden import ToolCall, meets
 from gitmem.model.similarity import WEIGHED, denies
 from gitmem.model.words import RULE_MET
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import read_object, read_text, write_json
+from gitmem.platform.safe_open import read_text
 from gitmem.store.forbids import literals_of, write_forbids
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -72,15 +72,15 @@ class Counted(Value):
         return self.ignored >= OFTEN_IGNORED and self.ignored > self.obeyed
 
 
-def firings(private: str) -> list[Firing]:
-    """Return the firings since the user last kept each rule, the oldest first, skipping unreadable lines."""
+def firings(private: str, *, every: bool = False) -> list[Firing]:
+    """Return the firings since the user last kept each rule, or `every` one, the oldest first."""
     fired: list[Firing] = []
     made: set[tuple[str, str]] = set()
     for line in read_text(os.path.join(private, _FILE)).splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row = json.loads(line)
             if row.get("kept"):  # the user has answered the firings before
-                fired = [firing for firing in fired if firing.rule != row["kept"]]
+                fired = [firing for firing in fired if every or firing.rule != row["kept"]]
             elif row.get("made"):
                 made.add((row["session"], row["call"]))
             else:
@@ -121,7 +121,6 @@ def _append(private: str, lines: list[str]) -> None:
             file.write("".join(f"{line}\n" for line in lines))
 
 
-_CONFIRMED = "rules.json"  # in the private folder: digests of others' rules that the user confirmed here
 _MOST_SHOWN = 5  # rules of one answer
 
 
@@ -154,8 +153,8 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     met = [(rule, literal) for rule, literal in met if literal]
     if not met:
         return Answer()
-    waiting = {rule.id for rule in unconfirmed_rules(store, [rule for rule, _ in met])}
-    met = [(rule, literal) for rule, literal in met if rule.id not in waiting]
+    people = People(store)
+    met = [(rule, literal) for rule, literal in met if not people.awaits(rule)]
     decisions = (Decision.TELL if newer_rivals(store, rule) else decision_of(rule) for rule, _ in met)
     decision = max(decisions, key=[*Decision].index, default=Decision.TELL)
     if (decision is Decision.TELL) != made and not hears:
@@ -164,7 +163,7 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     new = [row for row in met if (session, row[0].id) not in shown or decision is not Decision.TELL]
     for rule, _ in new:
         note_firing(store.private, Firing(store.context.clock(), session, rule.id, "" if made else call_key(payload)))
-    return Answer(_text(store, new), decision if new else Decision.TELL)
+    return Answer(_text(store, new, decision), decision if new else Decision.TELL)
 
 
 def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
@@ -208,28 +207,37 @@ def newer_rivals(store: Store, rule: Fact) -> list[Fact]:
     return [rival for rival in rivals if (rival.when, rival.id) > (rule.when, rule.id)]
 
 
-def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
-    """Return other authors' rules that the user has not confirmed, or that changed since."""
-    people, confirmed = People(store), read_object(os.path.join(store.private, _CONFIRMED))
-    return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
-
-
 def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[tuple[Fact, Counted | None]]:
     """Return the rules that wait for a user: others' to confirm, with None, and ignored ones, with their counts."""
     rules = forbidding(store, facts)
     if not rules:
         return []
-    unconfirmed, fired = unconfirmed_rules(store, rules), firings_by_rule(store.private)
-    numbers = [(rule, None if rule in unconfirmed else fired.get(rule.id, Counted())) for rule in rules]
+    people, fired = People(store), firings_by_rule(store.private)
+    numbers = [(rule, None if people.awaits(rule) else fired.get(rule.id, Counted())) for rule in rules]
     return [(rule, number) for rule, number in numbers if number is None or number.is_ignored]
 
 
 def confirm_rule(store: Store, rule: Fact) -> None:
     """Let a rule act on this machine with its present literals, as the user confirmed it."""
     _append(store.private, [json.dumps({"kept": rule.id})])
-    path = os.path.join(store.private, _CONFIRMED)
-    write_json(path, {**read_object(path), rule.id: _digest(rule)})
+    note_confirmed(store.private, rule)
     renew_forbids(store)
+
+
+# What a user may decide of another author's rule, and of one that is often ignored.
+OTHERS_RULE: tuple[str, ...] = ("theirs", "ours")
+IGNORED_RULE: tuple[str, ...] = ("keep", Decision.ASK.value, Decision.DENY.value, "drop")
+
+
+def decide_rule(store: Store, rule: Fact, take: str) -> Sequence[str]:
+    """Have a rule warn, ask or refuse on this machine, or forbid nothing; return the commits."""
+    from gitmem.record.fact_edits import find_fact, forbid  # late: a hook decides nothing
+
+    if take in {"ours", "drop"}:
+        return forbid(store, rule, ())
+    commits = () if take in {"theirs", "keep"} else forbid(store, rule, rule.forbids, take)
+    confirm_rule(store, find_fact(store, rule.id))
+    return commits
 
 
 def renew_forbids(store: Store) -> None:
@@ -237,18 +245,15 @@ def renew_forbids(store: Store) -> None:
     write_forbids(store.private, store.context.home, forbidding(store))
 
 
-def _digest(rule: Fact) -> str:
-    return digest(rule.description, rule.enforce, *rule.forbids).hex()[:32]
-
-
-def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
-    lines = (line for rule, literal in islice(fired, _MOST_SHOWN) for line in _lines(store, rule, literal))
+def _text(store: Store, fired: Iterable[tuple[Fact, str]], decision: Decision) -> str:
+    once = "; shown once a session" * (decision is Decision.TELL)
+    lines = (line for rule, literal in islice(fired, _MOST_SHOWN) for line in _lines(store, rule, literal, once))
     return "\n".join(lines)
 
 
-def _lines(store: Store, known: Fact, literal: str) -> Iterator[str]:
+def _lines(store: Store, known: Fact, literal: str, once: str) -> Iterator[str]:
     rule = parse_fact(store.read(known.path) or b"", known.path) or known
-    yield plain(f"{RULE_MET} {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
+    yield plain(f"{RULE_MET} {day_of(rule.created)} forbids (`{one_line(literal, 200)}`{once}):")
     yield plain(f"- {one_line(rule.description or rule.text, 300)} ^{rule.id}")
     if "**Why:**" in rule.text:
         reason = rule.text.partition("**Why:**")[2].strip().partition("\n\n")[0]

@@ -14,7 +14,7 @@ from itertools import islice
 
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import AWAITS, People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
@@ -158,14 +158,15 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
     """Yield lines with the name of an author who is not the user, and without that author's risky commands."""
-    people = People(store)
+    people, facts = People(store), {fact.id: fact for fact in known_facts(store) if fact.forbids}
     for line in lines:
         handle = line.sources[0]  # the parts of a pattern have their own authors
         author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
         if author and handle.startswith(("e", "x")):
             yield line._replace(text=from_other(line.text, author, handle))
         else:
-            yield line._replace(text=_said_by(line.text, author, handle))
+            awaits = handle in facts and people.awaits(facts[handle])
+            yield line._replace(text=_said_by(line.text, author + f"; {AWAITS}" * awaits, handle))
 
 
 def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from gitmem.document.ids import is_id, tail_of
 from gitmem.errors import GitmemError
-from gitmem.history.authors import People
+from gitmem.history.authors import AWAITS, People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import OthersChange, place_marks
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
@@ -79,11 +79,10 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     facts_shown = [fact for group in groups for fact in group]
     people, lines = People(store), list[tuple[str, str]]()
-    mute = _mute_rules(store, [fact for fact in facts_shown if fact.forbids])
     has_heading = False
     for place, group in enumerate(groups):
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
-        line = _line(group, reason, changes.get(group[0].id), marks, people, is_mute=group[0].id in mute)
+        line = _line(group, reason, changes.get(group[0].id), marks, people)
         heading = "" if has_heading or not group[0].found_by else f"{_FOUND.format(group[0].found_by)}\n"
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
@@ -92,19 +91,8 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     return ChosenFacts(texts, _digests(facts_shown), settled, marks, current, lines)
 
 
-def _mute_rules(store: Store, rules: Sequence[Fact]) -> set[str]:
-    """Return the ids of forbidding rules that warn of nothing until the user confirms them."""
-    if not rules:  # most starts have none, and the module takes as long to import as a small answer
-        return set()
-    from gitmem.tell.forbidden import unconfirmed_rules
-
-    return {rule.id for rule in unconfirmed_rules(store, rules)}
-
-
-def _line(
-    group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People, *, is_mute: bool
-) -> str:
-    """Return the line of the newest of contradicting facts, quoting the older ones; `is_mute`: it warns not yet."""
+def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People) -> str:
+    """Return the line of the newest of contradicting facts, quoting the older ones."""
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
@@ -116,7 +104,7 @@ def _line(
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
     about += f"; {TWO_VERSIONS}" * fact.has_two_versions
-    about += "; warns at no tool call until the user confirms it: `gitmem review`" * is_mute
+    about += f"; {AWAITS}" * people.awaits(fact)
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"

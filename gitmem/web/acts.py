@@ -33,7 +33,7 @@ from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store, store_for_session
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Decision, confirm_rule
+from gitmem.tell.forbidden import IGNORED_RULE, OTHERS_RULE, Decision, confirm_rule, decide_rule
 from gitmem.text.terminal import fields
 from gitmem.values import Value
 from gitmem.web.facts import blob_of, lines_between
@@ -246,11 +246,9 @@ def _answer_change(store: Store, form: Mapping[str, str]) -> str | None:
 
 def _answer_rule(store: Store, form: Mapping[str, str]) -> str | None:
     rule = _as_seen(store, find_fact(store, form.get("id", "")), form.get("blob", ""), form)
-    if _chosen(form, "take", (Take.OURS, Take.THEIRS), "Neither yes nor no was chosen for the rule.") == Take.THEIRS:
-        confirm_rule(store, rule)
-        return None
+    take = _chosen(form, "take", (*OTHERS_RULE, *IGNORED_RULE), "Nothing was chosen for the rule.")
     with _unmoved(store, rule, form):
-        return "".join(forbid(store, rule, ())[-1:])
+        return "".join(decide_rule(store, rule, take)[-1:]) or None
 
 
 _REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change, "rule": _answer_rule}

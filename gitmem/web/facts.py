@@ -16,6 +16,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.repository import blob_id
+from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import OthersChange, marked
 from gitmem.history.records import CommitRecord, records
@@ -32,7 +33,7 @@ from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.learned import known_concepts, known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, rules_to_review, unconfirmed_rules
+from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, rules_to_review
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 
@@ -112,7 +113,7 @@ def _rule(store: Store, fact: Fact) -> dict[str, Any]:
         "enforce": decision_of(fact).value,
         "decisions": [decision.value for decision in Decision],
         **fields(times, "fired ignored"),
-        "unconfirmed": bool(fact.forbids and unconfirmed_rules(store, [fact])),
+        "unconfirmed": People(store).awaits(fact),
     }
 
 

@@ -476,7 +476,7 @@ def test_a_badge_counts_what_needs_one(viewer):
     assert 'aria-label="1 thing needs you">1</a>' in viewer.get("/facts")
 
 
-@pytest.mark.parametrize("take, forbids", [("theirs", ["make"]), ("ours", [])])
+@pytest.mark.parametrize("take, forbids", [("keep", ["make"]), ("deny", ["make"]), ("drop", [])])
 def test_a_rule_that_agents_ignore_waits_as_in_the_status_until_the_user_keeps_it_or_not(viewer, take, forbids):
     rule = viewer.add("Always deploy with the script.", "rule")
     store = viewer.reopen()

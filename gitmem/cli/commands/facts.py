@@ -11,7 +11,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError, UsageError
-from gitmem.history.authors import People
+from gitmem.history.authors import AWAITS, People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
 from gitmem.model.forbidden import acts_on, looks_like_pattern
@@ -29,7 +29,7 @@ from gitmem.tell.forbidden import Decision, confirm_rule, decision_of
 from gitmem.text.terminal import plain
 
 _SAVED_AS = {FactKind.SOLUTION: MemoryType.ERROR_FIX, FactKind.CORE_LOGIC: MemoryType.LEARNING}
-_ANSWERS = {Decision.TELL: "is warned", Decision.ASK: "has to ask you", Decision.DENY: "is stopped"}
+_ANSWERS = {Decision.TELL: "is warned, once a session,", Decision.ASK: "has to ask you", Decision.DENY: "is stopped"}
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
 
@@ -178,8 +178,9 @@ def _list(store: Store, args: Args, app: App) -> None:
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)
     authors = {fact.id: people.whose(fact.id) for fact in facts}
+    notes = {fact.id: f"; {AWAITS}" * people.awaits(fact) for fact in facts}
     none = "" if facts else _nothing(args, len(every), in_git=store.code() is not None)
-    text = none or _table(facts, authors, known_marks(store))
+    text = none or _table(facts, {name: author + notes[name] for name, author in authors.items()}, known_marks(store))
     values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in facts]
     app.answer(values, text, "facts" if facts else "")
 

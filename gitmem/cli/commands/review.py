@@ -20,12 +20,12 @@ from gitmem.history.review import BOTH_FACTS, Take, ToReview, documents_to_revie
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact, is_fact_path
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.record.fact_edits import Holds, Pair, confirm, forbid, retire, waiting_pairs
+from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import confirm_rule, rules_to_review
+from gitmem.tell.forbidden import IGNORED_RULE, OTHERS_RULE, decide_rule, rules_to_review
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import Value
@@ -218,7 +218,8 @@ def run_review(args: Args, app: App) -> None:
     elif item.shown:
         value, text = item.shown()
     else:
-        value, text = item.value, f"{item.line}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}"
+        how = f"To decide: gitmem review {number} --take {'|'.join(item.takes)}"
+        value, text = item.value, f"{item.line}\n{how}\n{item.choices}"
     text = plain(text)
     if args.take and (left := waiting(store)):  # the numbers of the last list have changed
         text = f"{text}\nLeft, by their numbers from now on:\n{_listed(app, left)}"
@@ -255,26 +256,37 @@ def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
         if number is None:
             why = f"a rule by {people.whose(rule.id)} would warn of {literals}; it does nothing until you confirm it"
+            takes, choices = OTHERS_RULE, "'--take theirs' has the rule warn, '--take ours' takes out what it forbids."
         else:
             why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
+            takes, choices = IGNORED_RULE, _IGNORED
         value: dict[str, object] = {"id": rule.id, "path": rule.path, "forbids": rule.forbids, "why": why}
         yield ReviewItem(
             names=(rule.id, rule.path),
             line=f"{rule.id}: {why}: {rule.description}",
             value=value,
-            takes=("theirs", "ours"),
-            choices="'theirs' keeps the rule and has it act, 'ours' takes out what it forbids.",
+            takes=takes,
+            choices=choices,
             decide=partial(_decide_rule, store, rule),
         )
 
 
+_IGNORED = (
+    "'--take keep' has it warn as before, 'ask' has the agent ask you at each such call, 'deny' refuses such calls, "
+    "'drop' has it warn of nothing."
+)
+_DECIDED = {
+    **dict.fromkeys(("theirs", "keep"), "warns at tool calls on this machine"),
+    **dict.fromkeys(("ours", "drop"), "forbids nothing now"),
+    "ask": "has the agent ask you at each such call",
+    "deny": "refuses such calls",
+}
+
+
 def _decide_rule(store: Store, rule: Fact, take: str) -> tuple[dict[str, object], str]:
-    if take == "theirs":
-        confirm_rule(store, rule)
-        return {"fact": rule.id, "take": take, "commits": []}, f"{rule.id} acts at tool calls on this machine now."
-    commits = forbid(store, rule, ())
+    commits = decide_rule(store, rule, take)
     value: dict[str, object] = {"fact": rule.id, "take": take, "commits": commits}
-    return value, f"{rule.id} forbids nothing now.{_undo(*commits)}"
+    return value, f"{rule.id} {_DECIDED[take]}.{_undo(*commits)}"
 
 
 def _find(items: Sequence[ReviewItem], name: str) -> int:

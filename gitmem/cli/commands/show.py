@@ -16,7 +16,7 @@ from gitmem.cli.output import MINUTES, SHORT, place_lines
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, check_path, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError, UsageError
-from gitmem.history.authors import People
+from gitmem.history.authors import AWAITS, People
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import date_span, difference, read_records, resolve
@@ -32,7 +32,7 @@ from gitmem.search.passages import before_removal, logged_requests, session_text
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
-from gitmem.tell.forbidden import Counted, firings_by_rule, how_to_forbid
+from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, how_to_forbid
 from gitmem.tell.reasons import as_text, as_value, reasons
 from gitmem.tell.why import why_place, why_text
 from gitmem.tell.written_code import code_left_of
@@ -288,8 +288,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         ("scope", ", ".join(known.scope)),
         ("supersedes", ", ".join(fact.supersedes)),
         ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids) or _not_forbidden(known)),
-        ("enforce", known.enforce),
-        ("fired", _fired(store, known)),
+        ("at calls", _at_calls(store, known, people)),
         ("file", known.path + ", which cannot be read: this is what was committed last" * is_broken),
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
@@ -303,12 +302,16 @@ def _not_forbidden(fact: Fact) -> str:
     return f"no command yet; to warn the agent of one: {how}" if how else ""
 
 
-def _fired(store: Store, rule: Fact) -> str:
-    """Return how often a rule fired at a tool call here, "" if it forbids nothing."""
-    if not rule.forbids:
-        return ""
+_AT_CALLS = {Decision.TELL: "warns once a session", Decision.ASK: "asks you each time", Decision.DENY: "refuses them"}
+
+
+def _at_calls(store: Store, rule: Fact, people: People) -> str:
+    """Return what a rule does at the calls it forbids, and how often it did here, "" if it forbids nothing."""
+    if not rule.forbids or people.awaits(rule):
+        return AWAITS if rule.forbids else ""
     number = firings_by_rule(store.private).get(rule.id, Counted())
-    return f"{count(number.fired, 'time')} here, ignored {number.ignored:,}"
+    ignored = f", ignored {count(number.ignored, 'time')}" * bool(number.fired)
+    return f"{_AT_CALLS[decision_of(rule)]}; {count(number.fired, 'time')} so far on this machine{ignored}"
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:

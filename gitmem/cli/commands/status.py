@@ -23,7 +23,7 @@ from gitmem.store.jobs import Job, running
 from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
-from gitmem.tell.forbidden import rules_to_review
+from gitmem.tell.forbidden import firings, rules_to_review
 from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_notes
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
@@ -104,7 +104,8 @@ def _used(store: Store) -> tuple[int, int, int]:
     asked = [
         note for note in notes if note.how in ASKED and (note.session or note.tokens or note.how in (PROMPT, ERROR))
     ]
-    return sum(note.tokens > 0 for note in notes), len(asked), sum(bool(note.ids) for note in asked)
+    warned = sum(firing.at >= since for firing in firings(store.private, every=True))
+    return warned + sum(note.tokens > 0 for note in notes), len(asked), sum(bool(note.ids) for note in asked)
 
 
 def _used_words(more: _More) -> str:

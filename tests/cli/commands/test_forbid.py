@@ -100,7 +100,7 @@ def test_a_rule_is_added_with_what_happens_at_a_match(world):
     answer = call(world, "Bash", {"command": "pip install x"})
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     again = world.run("facts", "add", "Use uv, never pip", "--forbids", "pip install", "--enforce", "tell")
-    assert "An agent is warned" in again.out
+    assert "An agent is warned, once a session, when" in again.out
     assert "--forbids" in world.ran("facts", "add", "Use uv.", "--enforce", "deny").err
 
 
@@ -108,6 +108,16 @@ def test_words_of_sql_are_met_in_small_letters_too(world):
     world.run("facts", "add", "Never drop a table", "--forbids", "DROP TABLE")
     for text in ("DROP TABLE users;", "drop table users;"):
         assert "Never drop a table" in told(call(world, "Write", {"file_path": "a.sql", "content": text}, session=text))
+
+
+def test_a_warning_says_that_it_comes_once_a_session_and_a_refusal_does_not(world, rule):
+    given = {"command": "pip install x"}
+    assert "(`pip install`; shown once a session):" in told(call(world, "Bash", given))
+    assert call(world, "Bash", given, use="t2") == {}
+    world.run("facts", "forbid", rule, "pip install", "--enforce", "deny")
+    for use in ("t3", "t4"):
+        refused = call(world, "Bash", given, use=use)["hookSpecificOutput"]["permissionDecisionReason"]
+        assert "(`pip install`):" in refused
 
 
 def test_a_rule_that_ended_says_nothing(world, rule):
@@ -142,6 +152,8 @@ def test_a_rule_of_another_author_waits_for_a_yes(world, bare_git, rule):
     world.remember("x")
     assert call(world, "Bash", {"command": "make test"}) == {}
     assert "would warn of `make`" in world.run("review").out
+    for said in (("facts",), ("facts", "show", rule), ("search", "pip"), ("recall", "pip"), ("guide", "use pip")):
+        assert "warns at no tool call until the user confirms it" in world.run(*said).out, said
     number = next(str(item["number"]) for item in world.run("review", "--json").json if "forbids" in item)
     world.run("review", number, "--take", "theirs")
     assert call(world, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
@@ -206,8 +218,8 @@ def test_each_agent_is_answered_in_its_own_form(world, rule):
     }
 
 
-@pytest.mark.parametrize("take", ["ours", "theirs"])
-def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review_until_it_is_answered(world, rule, take):
+@pytest.mark.parametrize("take, then", [("keep", ""), ("ask", "ask"), ("deny", "deny"), ("drop", None)])
+def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review_until_it_is_answered(world, rule, take, then):
     given = {"command": "pip install x"}
     for number in range(4):
         session = f"s{number}"
@@ -216,13 +228,20 @@ def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review_until_it_
             payload = {"tool_response": "ok", "prompt_id": "p"}
             call(world, "Bash", given, session=session, use=f"t{number}", event="PostToolUse", **payload)
     world.run("status")
-    assert "4 times here, ignored 3" in world.run("facts", "show", rule).out
+    assert (
+        "warns once a session; 4 times so far on this machine, ignored 3 times" in world.run("facts", "show", rule).out
+    )
+    assert "agents were shown 4 texts" in world.run("status").out
     (counted,) = world.run("stats", "--json").json["rules"]
     assert (counted["fired"], counted["obeyed"], counted["ignored"]) == (4, 1, 3)
     assert "ignored 3 of 4 times" in world.run("review").out
     assert "1 decision of yours" in world.run("status").out
+    assert "--take keep|ask|deny|drop" in world.run("review", rule).out
     world.run("review", rule, "--take", take)
-    assert bool(call(world, "Bash", given, session="s9")) == (take == "theirs")
+    answer = call(world, "Bash", given, session="s9")
+    decided = answer.get("hookSpecificOutput", {}).get("permissionDecision", "") if answer else None
+    assert decided == then
+    assert "agents were shown" in world.run("status").out, "what was shown before the answer counts, too"
     assert world.run("review").out == "Nothing waits for your review.\n"
 
 
