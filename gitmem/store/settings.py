@@ -207,25 +207,35 @@ def answer_for_models(context: Context, provider: str) -> None:
     _write_personal(os.path.join(folder, _ANSWERED), f"{provider}{_NEW_FOLDER * is_new}".encode())
 
 
-def take_answer_back(context: Context) -> None:
-    """Undo `answer_for_models`, with files and folders made for it, unless the user changed the setting since."""
+def take_answer_back(context: Context, *, dry_run: bool) -> list[tuple[str, bytes | None, bytes | None]]:
+    """Undo `answer_for_models`, with files and folders made for it, unless the user changed the setting since.
+
+    Return the files, each with its bytes before and after, None: missing.
+    """
     folder = personal_folder(context.environ, context.home)
     note, config = os.path.join(folder, _ANSWERED), os.path.join(folder, CONFIG)
     answered = read_small(note)
     if answered is None:
-        return
-    origins = {origin.key for origin in read_config(context.environ, context.home, None).origins}
+        return []
+    known, before = read_config(context.environ, context.home, None), read_small(config)
     provider = answered.decode().removesuffix(_NEW_FOLDER)
-    if _PROVIDER in origins and read_config(context.environ, context.home, None).summary.provider == provider:
+    is_ours = _PROVIDER in {origin.key for origin in known.origins} and known.summary.provider == provider
+    after = _edited(config, before, tuple(_PROVIDER.split(".")), None) if before and is_ours else before
+    is_empty = (after or b"").strip() in {b"", b"summary: {}"} and _is_made(config)
+    made = [config, os.path.join(folder, _MADE)] if is_empty else []
+    edited = [(config, before, after)] if after != before and not made else []
+    gone = [(path, read_small(path), None) for path in (*made, note)]
+    if dry_run:
+        return [*edited, *gone]
+    if edited:
         set_for_all(context.environ, context.home, _PROVIDER, None)
-    is_empty = (read_small(config) or b"").strip() in {b"", b"summary: {}"}
-    made = [config, os.path.join(folder, _MADE)] if is_empty and _is_made(config) else []
     with contextlib.suppress(OSError):
-        for path in (note, *made):
+        for path in (*made, note):
             os.unlink(path)
         os.rmdir(folder)  # only if it is empty
         if answered.decode().endswith(_NEW_FOLDER):
             os.rmdir(os.path.dirname(folder))
+    return [*edited, *gone]
 
 
 def _edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) -> bytes:

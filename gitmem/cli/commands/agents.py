@@ -173,17 +173,23 @@ def run_uninstall(args: Args, app: App) -> int:
                 app.notices((error.sentences,))
                 code = error.exit_code
         taken = hooks.union(change.path for _, change in changes)
-        changes += [(Scope.USER, change) for change in drop_script(app.home(), taken, dry_run=args.dry_run)]
+        dropped = drop_script(app.home(), taken, dry_run=args.dry_run)
+        script = script_path(app.home())
+        is_last = not os.path.exists(script) or script in {change.path for change in dropped}
+        dropped += _answer_back(args, app) if is_last else []
+        changes += [(Scope.USER, change) for change in dropped]
     text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
     lines = [text or ("" if code else _nothing(hosts)), _left_for_user(args, app, hosts) if chosen is None else ""]
     report_changes(args, app, hosts, changes, "\n".join(filter(None, lines)))
-    is_last = not args.dry_run and not os.path.exists(script_path(app.home()))
-    if is_last:
-        take_answer_back(app.context())
-    if text and is_last:
+    if is_last and not args.dry_run:
         hint = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
         app.notices((f"That was the last agent with gitmem. {hint}",))
     return code
+
+
+def _answer_back(args: Args, app: App) -> list[SettingsChange]:
+    """Take back what the user answered about models during an installation."""
+    return [SettingsChange(*change) for change in take_answer_back(app.context(), dry_run=args.dry_run)]
 
 
 def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
@@ -336,8 +342,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, at)]
-    if not args.dry_run:
-        take_answer_back(app.context())
+    answered = _answer_back(args, app)  # first: what is left of the folders, and empty, was not made for it
     made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
     gone = [path for path, _ in stores if not recorded_store(path, home)]  # keep the records of existing stores
     unused = [os.path.join(home, *name) for name in (MACHINE, MARKER) if not known_stores(home)]
@@ -347,7 +352,10 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, (*made, *jobs))))
     folders.update(*(around for _, around in stores))
     planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
-    return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
+    done = [_carried_out(args, change) for change in planned]
+    listed_before = {change.path for change in done}
+    done += [change for change in answered if change.path not in listed_before]
+    return [*changes, *((Scope.USER, change) for change in done)]
 
 
 def _stores_left(app: App) -> tuple[str, ...]:

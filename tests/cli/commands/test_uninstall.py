@@ -70,6 +70,20 @@ def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project,
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
 
 
+@pytest.mark.parametrize("edited", ["", "# mine\nsync:\n  minutes: 9\n"])
+@pytest.mark.parametrize("what", ["claude", "--everything"])
+def test_a_dry_run_names_the_files_that_the_real_one_names(bare_project, home, what, edited):
+    bare_project("init")
+    assert bare_project("install", "claude", "--yes")[0] == 0
+    config = home / ".config" / "gitmem" / "config.yaml"
+    config.write_text(edited + config.read_text())
+    planned = bare_project("uninstall", what, "--dry-run")[1].partition("\n--- ")[0]
+    done = bare_project("uninstall", what, "--yes")[1]
+    assert "config.yaml" in planned
+    assert planned.replace("Would remove", "Removed").replace("Would take", "Took").splitlines() == done.splitlines()
+    assert (config.read_text() if config.exists() else "").startswith(edited)
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_an_empty_folder_of_settings_stays_only_if_it_was_the_users(bare_project, home, is_there):
     folder = home / ".config"
