@@ -118,8 +118,9 @@ class App(Value):
 
             check_untrusted(store, read=read)
             return store
-        from gitmem.store.known_facts import are_edited
+        from gitmem.store.known_facts import are_edited, notice_edits
 
+        notice_edits(store)
         try:
             arrived = are_edited(store)
             if store.is_behind():

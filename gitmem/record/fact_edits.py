@@ -27,7 +27,8 @@ from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
 from gitmem.redact.redact import redact
-from gitmem.store.known_facts import compared_file, facts_at, known_facts, last_versions
+from gitmem.store.fact_lines import last_versions
+from gitmem.store.known_facts import compared_file, facts_at, known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -79,9 +80,7 @@ def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
 def read_fact(store: Store, known: Fact) -> Fact:
     """Return a fact of the work tree with its text; raises NotFoundError."""
     data = store.read(known.path)
-    fact = parse_fact(data, known.path) if data is not None else None
-    if fact is None and data is not None:
-        fact = next(last_versions(store, known.path), None)
+    fact = None if data is None else parse_fact(data, known.path) or next(last_versions(store, known.path), None)
     if fact is None:
         raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
     return known._replace(source=fact.source) if known.text else fact  # it has a text if its line was edited by hand

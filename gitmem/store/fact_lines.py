@@ -7,14 +7,16 @@ facts load this module. Tested through `tests/record/test_fact_edits.py`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
 from gitmem.document.ids import MEMORY
-from gitmem.errors import RefusedError
-from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
+from gitmem.document.message import one_line
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.git.log import log
+from gitmem.model.fact import FOLDER, MAX_DESCRIPTION, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.line_edits import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.model.rotation import counted_down
 from gitmem.model.validity import reworded
@@ -23,6 +25,7 @@ from gitmem.store.transaction import Transaction
 
 Read = Callable[[str], bytes | None]
 Names = Callable[[str], Iterable[str]]
+_MOST_VERSIONS = 20  # of a broken fact that are searched for the last good one
 COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
 
 
@@ -107,9 +110,8 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
         contents = dict(zip(paths, objects.contents([f"{held}:{path}" for path in paths]), strict=True))
     memory = contents.pop(MEMORY, None)
     for path, data in contents.items():
-        before, after = (parse_fact(version, path) if version else None for version in (data, store.read(path)))
-        if before and after and before.text != after.text and before.description == after.description:
-            changed[after.id] = reworded(after, after.text, now)
+        if fact := _as_edited(data, store.read(path), path, now):
+            changed[fact.id] = fact
     if memory:
         old, new = (Document.parse(data).body for data in (memory, store.read(MEMORY) or b""))
         edits = line_edits(fact_entries(old), new)
@@ -117,6 +119,32 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
             edits = edits._replace(ended=())
         changed |= facts_as_edited(edits, {fact.id: fact for fact in facts}.get, now)
     return changed
+
+
+def _as_edited(old: bytes | None, new: bytes | None, path: str, now: datetime) -> Fact | None:
+    """Return a fact whose words a user edited in its file, in the text, the description or both; None for another edit.
+
+    If only the one was edited, the other follows.
+    """
+    before, after = (None if data is None else parse_fact(data, path) for data in (old, new))
+    if before is None or after is None or (before.text, before.description) == (after.text, after.description):
+        return None
+    first, _, rest = after.text.partition("\n\n")
+    text, is_titled = after.text, after.description != before.description
+    if after.text == before.text and one_line(first, MAX_DESCRIPTION) == before.description:
+        text = "\n\n".join(filter(None, (after.description, rest)))
+    fact = reworded(after, text, now)
+    return fact._replace(description=after.description) if is_titled else fact
+
+
+def last_versions(store: Store, path: str) -> Iterator[Fact]:
+    """Yield the valid versions among the last `_MOST_VERSIONS` commits of a fact's file, the newest first."""
+    tip, repository = store.tip, store.repository
+    with contextlib.suppress(GitmemError):
+        for commit in log(repository.git, tip, paths=[path], limit=_MOST_VERSIONS) if tip else ():
+            data = repository.read(commit.oid, path)
+            if data is not None and (fact := parse_fact(data, path)) is not None:
+                yield fact
 
 
 def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:
@@ -131,11 +159,9 @@ def apply_file_edits(transaction: Transaction, paths: Iterable[str]) -> None:
     """Update the lines in `memory.md` after edits of facts' files by hand, in the edits' commit and later ones."""
     edits = {path: transaction.edit_of(path) for path in paths}
     for path, (old, new) in edits.items():
-        before, after = (None if data is None else parse_fact(data, path) for data in (old, new))
-        if before is None or after is None or after.text == before.text or after.description != before.description:
-            continue
-        with contextlib.suppress(BrokenHeaderError):
-            _amend_fact(transaction, reworded(after, after.text, transaction.now))
+        if fact := _as_edited(old, new, path, transaction.now):
+            with contextlib.suppress(BrokenHeaderError):
+                _amend_fact(transaction, fact)
     transaction.read(MEMORY)
     olds, news = {path: old for path, (old, _) in edits.items()}, {path: transaction.edit_of(path)[1] for path in edits}
     shelf = FactsById(transaction.read, transaction.names)

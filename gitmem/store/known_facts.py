@@ -31,7 +31,6 @@ _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
 _COPY_END = "\t="  # ends the line of a second file with the same id
-_MOST_VERSIONS = 20  # of a broken fact that are searched for the last good one
 _MAX_DOCUMENT = 1 << 17  # bytes; larger documents are not parsed while somebody waits
 _ALL = 1 << 40
 _MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
@@ -128,6 +127,15 @@ def are_edited(store: Store) -> bool:
     return not any(_is_whole(store, file) for file in (os.path.join(store.private, "checkout"), compared_file(store)))
 
 
+def notice_edits(store: Store) -> None:
+    """Have all facts' headers checked again if a file was edited in place since they were read."""
+    with contextlib.suppress(OSError, ValueError):  # no cache, no facts
+        files = _documents(store.documents, FOLDER, {})
+        newest = max(file.stat(follow_symlinks=False).st_mtime_ns for _, file in files)
+        if newest > os.lstat(_cache_of(store.private, FOLDER)).st_mtime_ns:
+            expire_headers(store.private)
+
+
 def compared_file(store: Store) -> str:
     """Return the path of the list of facts already compared with all others, each with a digest of its words."""
     return os.path.join(store.private, KNOWN_FOLDER, "noticed")
@@ -174,24 +182,14 @@ def _parsed(store: Store, path: str, parse: Parse) -> str:
         return _NO_HEADER
     header = None if data is None else parse(data, path)
     if header is None and data is not None and is_fact_path(path):
+        from gitmem.store.fact_lines import last_versions
+
         last = next(last_versions(store, path), None)
         header = None if last is None else parse(last.source, path)
     if header is None:
         return _NO_HEADER
     values = json.dumps(header[1], ensure_ascii=False, separators=(",", ":"))  # JSON escapes tabs and line breaks
     return "\t".join([*(" ".join(part.split()) for part in header[0]), values])
-
-
-def last_versions(store: Store, path: str) -> Iterator[Fact]:
-    """Yield the valid versions among the last `_MOST_VERSIONS` commits of a fact's file, the newest first."""
-    from gitmem.git.log import log
-
-    tip, repository = store.tip, store.repository
-    with contextlib.suppress(GitmemError):
-        for commit in log(repository.git, tip, paths=[path], limit=_MOST_VERSIONS) if tip else ():
-            data = repository.read(commit.oid, path)
-            if data is not None and (fact := parse_fact(data, path)) is not None:
-                yield fact
 
 
 def _mark_copies(store: Store, lines: dict[str, str]) -> None:
@@ -266,10 +264,9 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     """Return the facts of these headers, in order, as `known_facts` does."""
     facts = [fact_of(header) for header in headers]
     try:
-        since = os.stat(os.path.join(store.private, "checkout")).st_mtime_ns  # the work tree was brought to a commit
-        line_edited = os.lstat(os.path.join(store.documents, MEMORY)).st_mtime_ns > since
-        paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
-        paths += [MEMORY] * line_edited
+        since = _written_at(store)
+        memory = _stamp(os.lstat(os.path.join(store.documents, MEMORY)))
+        paths = [header.path for header in headers if header.line > since] + [MEMORY] * (memory > since)
         checkout = store.recorded_checkout() if paths else None
         if checkout is None:
             return facts
@@ -281,6 +278,13 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     return [changed.get(fact.id, fact) for fact in facts]
 
 
+def _written_at(store: Store) -> str:
+    """Return what a line of the cache is greater than if its file was edited since the work tree was written."""
+    with contextlib.suppress(OSError):
+        return f"{os.stat(os.path.join(store.private, 'checkout')).st_mtime_ns}\t~"
+    return "~"
+
+
 def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
     """Return the facts `shown`, and those that any text may have to be marked with.
 
@@ -290,7 +294,11 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
     """
     cache = _cache_of(store.private, FOLDER)
     lines = _lines(cache, _form(_COLUMNS)) if _is_whole(store, cache) else []
-    headers = _headers(_by_path(_not_plain(lines, shown, _PLAIN + _PLACED * hurried)))
+    chosen = _not_plain(lines, shown, _PLAIN + _PLACED * hurried)
+    if lines and not hurried:
+        since = _written_at(store)
+        chosen += [line for line in lines if line.partition("\t")[2] > since]  # edited by hand, not committed
+    headers = _headers(_by_path(chosen))
     if not lines or any(_id_in(header.path) in shown and not header.is_current(store.documents) for header in headers):
         return facts_of(store, fact_headers(store, most))
     facts = [fact_of(header) for header in headers]

@@ -1,5 +1,9 @@
+import re
 import unicodedata
 
+import pytest
+
+from tests.cli.commands.turns import ended
 from tests.command_line import KOREAN
 from tests.world import World
 
@@ -37,6 +41,23 @@ def test_a_fresh_clone_gives_the_same_answers(world, tmp_path):
     same = ["index --json", "index", "log --json -n 0", f"blame {archive} --json", f"at HEAD {archive}", "show"]
     for command in (*same, "diff HEAD~3 --json"):
         assert other.run(*command.split()).data == world.run(*command.split()).data, command
+
+
+@pytest.mark.parametrize("edited", ["^Keep", "^description", ""], ids=["text", "description", "both"])
+def test_a_fact_that_was_edited_by_hand_is_shown_as_it_is_now_at_each_door(world, edited):
+    ended(world.store, "Decision: keep prices in cents, because floats lose money. Add a discount.")
+    world.run("facts")  # reads the headers
+    (file,) = world.root.glob("facts/*/*prices*")
+    lines = file.read_text().splitlines(keepends=True)
+    lines = [line.replace("in cents", "in mills") if re.match(edited, line) else line for line in lines]
+    with file.open("r+") as opened:  # in place, as some editors write
+        opened.writelines(lines)
+    for _ in range(2):  # the first one reads the edited header
+        shown = {door: world.run(*door.split()).out for door in ("show s-1", "search discount", "recall discount")}
+        assert [door for door, text in shown.items() if "[now: Keep prices in mills" not in text] == []
+    world.run("save", "Something else")
+    assert file.read_text().count("in mills") == 2
+    assert "[now: Keep prices in mills" in world.run("show", "s-1").out
 
 
 def test_show_on_a_terminal_writes_no_control_characters(world):
