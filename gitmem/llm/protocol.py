@@ -119,7 +119,7 @@ PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the
 TURN_ON = "to let a model review finished sessions, such as Claude Code's: gitmem config --user summary.provider agent"
 WITHOUT_MODEL = (
     "only sentences that begin with 'Decision:', 'Rule:', 'Remember:', 'From now on', 'Always' or 'Never' "
-    "(결정:, 규칙:, 기억해:; in front of an order such as …해줘: 앞으로, 항상, 절대) become facts"
+    "(결정:, 규칙:, 기억해:, 앞으로는 …해줘, 항상 …해줘, 절대 …하지 마) become facts"
 )
 JUDGED_TOKENS = 6_500  # for a session; 11 recordings took 6,300 on average with their answers (bench/judgement.py)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
