@@ -30,11 +30,11 @@ from typing import Any, NamedTuple
 from gitmem.config.values import Config
 from gitmem.hosts.registry import find_host, writer
 from gitmem.learn import keep
-from gitmem.learn.check import Reader
+from gitmem.learn.check import AnswerChecker
 from gitmem.learn.end import read_lines, read_records
-from gitmem.learn.evidence import Heard
-from gitmem.learn.judge import heard_in
-from gitmem.learn.question import SCHEMA, KnownMemory, SaidPart, digest_of, question_of, windows_of
+from gitmem.learn.evidence import AgentOutput
+from gitmem.learn.judge import outputs_in
+from gitmem.learn.question import SCHEMA, KnownMemory, RecordPart, digest_of, question_of, windows_of
 from gitmem.learn.reply import Judged
 from gitmem.learn.results import JudgedSession
 from gitmem.llm.protocol import Question, fenced, parse_reply
@@ -65,10 +65,10 @@ WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE
 
 class Session(NamedTuple):
     name: str
-    windows: list[tuple[SaidPart, ...]]
+    windows: list[tuple[RecordPart, ...]]
     turns: list[Turn]
     known: KnownMemory
-    heard: list[Heard]
+    outputs: list[AgentOutput]
     labels: list[dict[str, Any]]
 
 
@@ -92,8 +92,8 @@ def read_session(path: Path) -> Session:
         Concept("", f"k{number}", name, "", "", (), (), (), ()) for number, name in enumerate(given.get("concepts", ()))
     ]
     known = KnownMemory(tuple(facts), tuple(concepts))  # in the file's order, so that labels can name them
-    heard = [*heard_in(records)]
-    return Session(path.stem, windows, turns, known, heard, _json(path.with_suffix(".labels.json"), []))
+    outputs = [*outputs_in(records)]
+    return Session(path.stem, windows, turns, known, outputs, _json(path.with_suffix(".labels.json"), []))
 
 
 def _json(path: Path, default: Any) -> Any:
@@ -133,7 +133,7 @@ def play(session: Session, replies: Path) -> Played | str:
         request, text = fenced(asked, bytes(16)), json.dumps(answers[number], ensure_ascii=False)
         tokens[0] += estimate_tokens(request.system + request.text)
         tokens[1] += estimate_tokens(text)
-        reader = Reader(window, session.known, found, session.heard)
+        reader = AnswerChecker(window, session.known, found, session.outputs)
         judged = judged.joined(reader.read(parse_reply(text, SCHEMA)))
     return Played(judged, *tokens)
 
@@ -194,7 +194,7 @@ def write(sessions: list[Session], folder: Path, replies: Path) -> None:
             print(f"{name}: {estimate_tokens(text):,} tokens, {digest_of(asked)}")
             if number >= len(answers):
                 break
-            reader = Reader(window, session.known, found, session.heard)
+            reader = AnswerChecker(window, session.known, found, session.outputs)
             judged = judged.joined(reader.read(answers[number]))
 
 

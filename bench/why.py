@@ -33,7 +33,7 @@ from gitmem.project.code import ProjectCode, project_code
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import Blaming
-from gitmem.tell.why import Why, why_lines
+from gitmem.tell.why import LineOrigin, why_lines
 
 BEGAN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 A_DAY = 40  # exchanges
@@ -143,7 +143,7 @@ def main() -> None:
         print(f"the answer in a warm process {median(answers):.0f} ms; certain in {right} of {len(blames)} lines")
 
 
-def answer_to(store: Store, code: ProjectCode, number: int) -> list[Why]:
+def answer_to(store: Store, code: ProjectCode, number: int) -> list[LineOrigin]:
     return why_lines(store, code, Blaming(code, "src/work.py", number, number))
 
 

@@ -28,8 +28,8 @@ from gitmem.record.read import Pending, PendingSession, context_tokens, context_
 from gitmem.record.save import drain
 from gitmem.record.working_memory import apply_events, forget_working
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
-from gitmem.store.heard import note_event_arrival
 from gitmem.store.known_facts import fact_headers, known_facts
+from gitmem.store.last_event import note_event_arrival
 from gitmem.store.layers import divert
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -291,17 +291,17 @@ class _Steps:
             with_known_ids,
         )
         from gitmem.record.exchanges import turns_of
-        from gitmem.record.tally import Heard, note_missing
+        from gitmem.record.tally import UserText, note_missing
         from gitmem.store.learned import pattern_headers
-        from gitmem.tell.outcome_counts import count_given, note_fixes
+        from gitmem.tell.outcome_counts import count_shown, note_fixes
 
         keep_transcript(self._store, session.name, session.transcript)
-        heard: list[Heard] = []
-        turns = turns_of(read_records(session.transcript), session.name, session.host, heard)
+        user_texts: list[UserText] = []
+        turns = turns_of(read_records(session.transcript), session.name, session.host, user_texts)
         turns = with_known_ids(self._store, turns)
         if turns:
             capture_recorded(self._store, turns, "session end")
-            note_missing(self._store, session.transcript, heard, turns)
+            note_missing(self._store, session.transcript, user_texts, turns)
         else:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
@@ -312,7 +312,7 @@ class _Steps:
         errors = {header.path for header in pattern_headers(self._store)}
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
-        count_given(self._store, session.name, turns)
+        count_shown(self._store, session.name, turns)
         note_fixes(self._store, session.name, turns)
         if turns and self._store.config.summary.provider != NO_MODELS[0]:
             from gitmem.learn.judge import request_judgement

@@ -22,14 +22,14 @@ from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.tell.usage_log import GivenText, read_notes
+from gitmem.tell.usage_log import ShownText, read_usage
 from gitmem.text.terminal import FENCE
 from tests.command_line import ROOT
 from tests.world import World
 
 BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LIMITS = ("SECONDS", "LONGEST_SECONDS", "TOLD_SECONDS")  # after which a hook ends its process, which is this one
+_LIMITS = ("SECONDS", "LONGEST_SECONDS", "ANSWER_SECONDS")  # after which a hook ends its process, which is this one
 
 
 def hooks_end_no_process(patch: pytest.MonkeyPatch) -> None:
@@ -286,6 +286,6 @@ def recorder(tmp_path, world) -> Recorder:
     return found
 
 
-def given_texts(private: str) -> list[GivenText]:
+def given_texts(private: str) -> list[ShownText]:
     """Return the texts that sessions were given, without questions that had no answer."""
-    return [given for given in read_notes(private).given if given.tokens]
+    return [given for given in read_usage(private).given if given.tokens]

@@ -40,7 +40,7 @@ _DATED = 30  # characters at the start of a line that may date it: "[2026-01-10]
 _DECIDED = (MemoryType.DECISION.label, MemoryType.PREFERENCE.label, MemoryType.RULE.label)
 
 
-class Told(Value):
+class EntryLine(Value):
     """An entry or a line of an archive, with its day, and whether a rotation keeps its section."""
 
     label: str
@@ -61,7 +61,7 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
     if left_out:
         half = MOST_CHARACTERS // 2
         body = f"{body[:half]}\n\n{body[-half:]}"
-    entries, parts = [*_told(body)], sections(body)
+    entries, parts = [*_entry_lines(body)], sections(body)
     # Entries carried over by a rotation count only if there are no others.
     days = [memory.day for memory in entries if memory.day and not memory.kept] or [
         memory.day for memory in entries if memory.day
@@ -89,12 +89,12 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
 
 def digest(text: str, most: int) -> list[str]:
     """Return the last lines, at most `most`, of a part of memory: the subject of each session; never raises."""
-    entries = [*_told(text)]
+    entries = [*_entry_lines(text)]
     lines = [block.text for block in blocks(text) if block.kind is not Kind.HEADING]
     return session_lines(entries, most) or entry_lines(entries, most) or [*map(_ended, lines)][-most:]
 
 
-def session_lines(entries: Iterable[Told], most: int) -> list[str]:
+def session_lines(entries: Iterable[EntryLine], most: int) -> list[str]:
     """Return a line for each of the last sessions: its requests and results in order, as far as they fit."""
     sessions: dict[tuple[str, str], list[str]] = {}
     for memory in entries:
@@ -107,7 +107,7 @@ def session_lines(entries: Iterable[Told], most: int) -> list[str]:
     return lines
 
 
-def entry_lines(entries: Iterable[Told], most: int) -> list[str]:
+def entry_lines(entries: Iterable[EntryLine], most: int) -> list[str]:
     """Return a line for each of the last entries."""
     lines = (shorten(memory.text, _LONGEST_LINE) for memory in entries if memory.id)
     return [*dict.fromkeys(_ended(line) for line in lines if line)][-most:]
@@ -127,7 +127,7 @@ def day_of(text: str) -> str:
     return match[1] if match else ""
 
 
-def _told(body: str) -> Iterator[Told]:
+def _entry_lines(body: str) -> Iterator[EntryLine]:
     """Yield the entries of a text in order, and a user's lines in sections that a rotation keeps."""
     parts = sections(body)
     titled = [("", body[: parts[0].start if parts else len(body)])]
@@ -141,14 +141,14 @@ def _told(body: str) -> Iterator[Told]:
         yield from _lines(text[position:], title, kept=is_kept)
 
 
-def _lines(text: str, title: str, *, kept: bool) -> Iterator[Told]:
+def _lines(text: str, title: str, *, kept: bool) -> Iterator[EntryLine]:
     labels = {CORE_DECISIONS.casefold(): MemoryType.DECISION.label, KNOWN_ISSUES.casefold(): MemoryType.ISSUE.label}
     label = labels.get(title.casefold(), "")
     lines = (block.text for block in blocks(text)) if text.strip() else ()
-    yield from (Told(label, line, day_of(line[:_DATED]) or day_of(title), "", kept) for line in lines)
+    yield from (EntryLine(label, line, day_of(line[:_DATED]) or day_of(title), "", kept) for line in lines)
 
 
-def _of_entry(entry: Entry, title: str, *, kept: bool) -> Told:
+def _of_entry(entry: Entry, title: str, *, kept: bool) -> EntryLine:
     """Return an entry; an exchange as its summary, else as its request and the beginning of its answer."""
     text, day = entry.text, day_of(entry.time) or day_of(title)
     if entry.label == EXCHANGE:
@@ -159,7 +159,7 @@ def _of_entry(entry: Entry, title: str, *, kept: bool) -> Told:
             asked, done = exchange.summary, exchange.details
         short = shorten(done, _LONGEST_PART) if done and "→" not in asked else ""
         text = " → ".join(filter(None, (shorten(asked, _LONGEST_PART * 2).rstrip(" .:"), short)))
-    return Told(entry.label, text, day, entry.tags[0] if entry.tags else day, kept, entry.id)
+    return EntryLine(entry.label, text, day, entry.tags[0] if entry.tags else day, kept, entry.id)
 
 
 def _section_lines(body: str) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _section_lines(body: str) -> Iterator[str]:
         yield _ended(shorten(body, _LONGEST_LINE))
 
 
-def _decisions(entries: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
+def _decisions(entries: Iterable[EntryLine], facts: Iterable[Fact]) -> list[KeyDecision]:
     """Return the decisions, rules and preferences: entries, then facts of these days without an entry."""
     decisions: dict[str, KeyDecision] = {}
     recorded = [(memory.text, memory.day) for memory in entries if memory.label in _DECIDED]
@@ -184,7 +184,7 @@ def _decisions(entries: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecisi
     return [*decisions.values()]
 
 
-def _issues(entries: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:
+def _issues(entries: Iterable[EntryLine], facts: Iterable[Fact]) -> list[Issue]:
     """Return the issues: entries, then facts of these days without an entry; a fact's status of an issue counts."""
     by_text = {fact.description.casefold(): fact for fact in facts if fact.kind is FactKind.ISSUE}
     recorded = [

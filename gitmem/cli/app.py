@@ -134,9 +134,9 @@ class App(Value):
 
                 self.notices(tuple(process_spool(store)))
             if arrived:  # by a user's editor or git
-                from gitmem.record.fact_edits import look_at_arrivals
+                from gitmem.record.fact_edits import compare_arrivals
 
-                look_at_arrivals(store)
+                compare_arrivals(store)
         except UnfinishedError as error:  # not logged, since the state itself shows it
             self.notices((error.sentences,))
         except GitmemError as error:

@@ -36,7 +36,7 @@ def joined(app: App, folder: str, owner: int) -> str | None:
 
 def join(app: App, owner: int) -> None:
     """Clone the memory that the environment names, without history, and mark it to be shown to the agent."""
-    from gitmem.record.fact_edits import look_at_arrivals
+    from gitmem.record.fact_edits import compare_arrivals
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address
     from gitmem.sync.clone import clone_store
@@ -45,7 +45,7 @@ def join(app: App, owner: int) -> None:
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
     store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
-    look_at_arrivals(store)
+    compare_arrivals(store)
     store.acceptance.end_clone()
     HookSpool(store.private).set_memory_due(owner, due=True)
 

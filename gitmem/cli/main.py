@@ -74,7 +74,7 @@ def _next_step(app: App) -> str:
     """Return where recording in the current folder stands, and the one step that a user should take next, or ""."""
     from gitmem.cli.commands.review import waiting
     from gitmem.hosts.script import project_top, recorded_agents
-    from gitmem.store.heard import last_event_since_install
+    from gitmem.store.last_event import last_event_since_install
     from gitmem.store.layers import paused_words
     from gitmem.store.locate import find_project, find_store
     from gitmem.store.store import Store

@@ -30,7 +30,7 @@ from gitmem.health.document_checks import (
     is_broken,
     look,
 )
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.authorship import Origin
 from gitmem.history.changes_by_others import others_changes
 from gitmem.llm.ask import make_model
@@ -339,9 +339,9 @@ def check_identity(store: Store) -> Iterator[Finding]:
 def check_clocks(store: Store) -> Iterator[Finding]:
     """Report facts that are dated after the present."""
     now = store.context.clock() + _SKEW
-    people, ahead = People(store), [fact for fact in known_facts(store) if fact.created > now]
+    authors, ahead = Authors(store), [fact for fact in known_facts(store) if fact.created > now]
     details = tuple(
-        f"{fact.id}, {fact.created:%Y-%m-%d %H:%M}{_on_machine(people.origin(fact.id))}: {fact.description}"
+        f"{fact.id}, {fact.created:%Y-%m-%d %H:%M}{_on_machine(authors.origin(fact.id))}: {fact.description}"
         for fact in ahead[:_SHOWN]
     )
     message = f"{count(len(ahead), 'fact')} dated after the present: the clock of a machine was ahead."

@@ -23,11 +23,11 @@ from gitmem.history.records import record
 from gitmem.history.review import ToReview
 from gitmem.history.sessions import SAID, count_sessions, last_save
 from gitmem.model.rotation import Limits
-from gitmem.model.validity import what_holds
+from gitmem.model.validity import fact_statuses
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.findings import Check, Finding, Level, bytes_below, examine
-from gitmem.store.heard import last_event_time
 from gitmem.store.known_facts import facts_for
+from gitmem.store.last_event import last_event_time
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState, states
@@ -214,7 +214,7 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
     """Return the number of pairs of contradicting facts, and of facts no longer in force."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
-    statuses = what_holds(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
+    statuses = fact_statuses(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
     ended = sum(not status.holds for status in statuses)
     return sum(len(status.disputes) for status in statuses) // 2, ended  # each names the other
 

@@ -1,1 +1,1 @@
-"""Commits as records: who brought what, what others changed, what waits for the user, and undoing."""
+"""Commits as records: who made what, what others changed, what waits for the user, and undoing."""

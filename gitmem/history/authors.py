@@ -1,4 +1,4 @@
-"""Find whose a memory is: author, machine, agent and manner of the first commit that brought it.
+"""Find who made a memory: author, machine, agent and manner of the commit that added it first.
 
 An index in the private folder maps the ids of memories, or paths of documents without an id, to such origins. It is
 made from history and can be deleted at any time. An origin never changes: a later commit with the same id does not
@@ -24,7 +24,7 @@ from gitmem.history.authorship import (
     FOREIGN,
     LENGTH,
     MADE,
-    How,
+    Manner,
     Origin,
     author_name,
     identifier_of,
@@ -50,7 +50,7 @@ AWAITS = "warns at no tool call until the user confirms it: `gitmem review`"
 _MACHINES = f"%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
 
 
-class People:
+class Authors:
     """Looks up the authors of memories; first brings the index up to the store's tip, within `seconds`."""
 
     def __init__(self, store: Store, seconds: float = _PATIENCE) -> None:
@@ -61,19 +61,19 @@ class People:
         return _index(self._store, self._seconds)
 
     def origin(self, identifier: str) -> Origin | None:
-        """Return a memory's origin, None if no commit brought it yet."""
-        return next(iter(self.makers(identifier)), None)
+        """Return a memory's origin, None if no commit added it yet."""
+        return next(iter(self.origins(identifier)), None)
 
-    def makers(self, identifier: str) -> list[Origin]:
+    def origins(self, identifier: str) -> list[Origin]:
         """Return the origins of a claim (`claim_id`), or of all changes of a file of counts (`counts_id`)."""
         return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
-    def other(self, identifier: str) -> str:
-        """Return the author's name, "" if that is the user, `UNKNOWN` if no commit brought the memory."""
+    def other_author(self, identifier: str) -> str:
+        """Return the author's name, "" if that is the user, `UNKNOWN` if no commit added the memory."""
         origin = self.origin(identifier)
         if origin is None:
             return "" if self.all_mine else UNKNOWN
-        return "" if self.is_own(origin) else self._name(origin)
+        return "" if self.is_users(origin) else self._name(origin)
 
     def _name(self, origin: Origin) -> str:
         author = author_name(origin.author, origin.email, origin.machine)
@@ -81,13 +81,13 @@ class People:
         is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
         return author if is_clear else f"{name} <{origin.email}>"
 
-    def whose(self, entry: str, path: str = "") -> str:
-        """Return the author of an entry, or else a file, as `other` does, and who else changed it; "" for the user."""
+    def other_authors(self, entry: str, path: str = "") -> str:
+        """Return who made and who changed an entry, or else a file, in words; "" if that was the user alone."""
         if self.all_mine:
             return ""
         identifier = entry or identifier_of(path)
-        by = self.other(identifier) if identifier else "" if self._index.is_complete else UNKNOWN
-        if not identifier and (origin := self.origin(key_of(path))) and not self.is_own(origin):
+        by = self.other_author(identifier) if identifier else "" if self._index.is_complete else UNKNOWN
+        if not identifier and (origin := self.origin(key_of(path))) and not self.is_users(origin):
             by = self._name(origin)
         if names := self._names(CHANGED + (identifier or key_of(path)), by):
             # For a line without an id, only the authors of its document are known.
@@ -99,7 +99,7 @@ class People:
 
     def awaits(self, rule: Fact) -> bool:
         """Return whether it is another author's rule that the user has not confirmed, or that changed since."""
-        return bool(rule.forbids and self.whose(rule.id)) and self._confirmed.get(rule.id) != _digest(rule)
+        return bool(rule.forbids and self.other_authors(rule.id)) and self._confirmed.get(rule.id) != _digest(rule)
 
     @cached_property
     def _confirmed(self) -> dict[str, object]:
@@ -107,7 +107,7 @@ class People:
 
     def _names(self, identifier: str, but: str = "") -> str:
         """Return the other authors among an id's origins, the newest if there are many, or ""."""
-        names = dict.fromkeys(self._name(origin) for origin in self.makers(identifier) if not self.is_own(origin))
+        names = dict.fromkeys(self._name(origin) for origin in self.origins(identifier) if not self.is_users(origin))
         names.pop(but, None)
         more = f"{len(names) - _MOST_NAMED} more, " if len(names) > _MOST_NAMED else ""
         return more + ", ".join([*names][-_MOST_NAMED:])
@@ -115,7 +115,7 @@ class People:
     @cached_property
     def all_mine(self) -> bool:
         """Whether the user is the author of everything in history."""
-        if not all(map(self.is_own, self._index.origins)):
+        if not all(map(self.is_users, self._index.origins)):
             return False
         return self._index.is_complete or self._has_no_others(f"{self._index.tip}.." * bool(self._index.tip))
 
@@ -134,7 +134,7 @@ class People:
         authors = {tuple(line.split("\0", 2)) for line in output.decode("utf-8", "replace").splitlines()}
         return all(self._store.is_user(*author, address=self._index.user[0]) for author in authors)
 
-    def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
+    def is_users(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is gitmem itself, or the user, by git's identity when the index was written."""
         named = (origin.author, origin.email, origin.machine)
         return self._store.is_user(*named, gitmem=gitmem, address=self._index.user[0])
@@ -232,7 +232,7 @@ class _Index:
         address, of, name = user.split("\t") if user else ("", "", "")
         self.user = (address, name) if of == home else ("", "")
         parts = (line.split("\t") for line in self.lines)
-        self.origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
+        self.origins = [Origin(who, email, where, host, Manner(how)) for who, email, where, host, how in parts]
         if before and before.table and self.ids.startswith(before.ids):
             self.table = dict(before.table)
             self._enter(self.ids[len(before.ids) :])
@@ -264,7 +264,7 @@ class _Index:
 
 def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
     """Return the file of an index, extended by later commits."""
-    from gitmem.history.contributions import brought  # late: a complete index needs none of it
+    from gitmem.history.contributions import contributions  # late: a complete index needs none of it
 
     identity = store.identity().result()
     address = one_line(identity.email, LENGTH)
@@ -272,13 +272,15 @@ def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
         old = _Index(_EMPTY, "")
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
-    has_others = any(not store.is_user(*line.split("\t")[:3]) for line in origins)
+    has_other_authors = any(not store.is_user(*line.split("\t")[:3]) for line in origins)
 
     def known(identifier: str) -> list[int]:
         return [*old.numbers(identifier), *added.get(identifier, [])]
 
-    for name, origin, sources in brought(store, old.tip, tip, seconds, has_others=has_others) if tip else ():
-        if name == FOREIGN and not has_others and old.tip:  # so far not all that is the user's had to be known
+    for name, origin, sources in (
+        contributions(store, old.tip, tip, seconds, has_other_authors=has_other_authors) if tip else ()
+    ):
+        if name == FOREIGN and not has_other_authors and old.tip:  # so far not all that is the user's had to be known
             return _extended(store, _Index(_EMPTY, ""), tip, seconds)
         identifier = name.replace(AGAIN, CHANGED)
         number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))

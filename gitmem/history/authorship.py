@@ -21,8 +21,8 @@ _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
 LENGTH = 80  # characters of a name
 
 
-class How(StrEnum):
-    """The way in which a memory was brought."""
+class Manner(StrEnum):
+    """The way in which a memory was made."""
 
     SESSION = "from a session"
     AGENT = "saved by the agent"
@@ -39,13 +39,13 @@ class Origin(Value):
     email: str
     machine: str
     host: str
-    how: How
+    manner: Manner
 
     def __str__(self) -> str:
         """Return a description for a line of text."""
         where = f"on {self.machine}" if self.machine else ""
         agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
-        return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
+        return ", ".join(filter(None, (f"by {self.author}", where, agent, self.manner)))
 
 
 def author_name(author: str, email: str, machine: str | None) -> str:

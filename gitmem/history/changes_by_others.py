@@ -12,7 +12,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.authorship import author_name
 from gitmem.history.marks import OthersChange, read_changes, write_changes
 from gitmem.model.fact import FOLDER, PATH, Fact, day_of, parse_fact, render_fact
@@ -96,7 +96,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
     """Return the changes that wait at the tip, given those `waiting` at the commit `seen`."""
     from gitmem.git.log import log
 
-    repository, people = store.repository, People(store)
+    repository, authors = store.repository, Authors(store)
     try:
         if not waiting and all(_is_users_own(store, commit) for commit in repository.since(seen, tip)):
             return {}
@@ -116,7 +116,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
             change = change._replace(old=twins[0].oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         remaining.pop(match["id"], None)
-        if waits := _waits(store, people, change, commits, waiting.get(match["id"])):
+        if waits := _waits(store, authors, change, commits, waiting.get(match["id"])):
             remaining[match["id"]] = waits
     return remaining
 
@@ -133,7 +133,7 @@ def _files_of(store: Store, commit: str, identifier: str) -> list[TreeEntry]:
 
 
 def _waits(
-    store: Store, people: People, change: PathChange, commits: Sequence[Commit], known: OthersChange | None
+    store: Store, authors: Authors, change: PathChange, commits: Sequence[Commit], known: OthersChange | None
 ) -> OthersChange | None:
     """Return the change of a fact that waits now, if any; `known` is the one that waited before."""
     blob = known.blob if known else change.old or ""
@@ -142,7 +142,7 @@ def _waits(
         before, now, *rest = _facts(change.path, objects.contents([blob, change.new or f"{change.path}:", *versions]))
     if before is None or _says(before) == _says(now):
         return None
-    mine = known is not None or not people.other(before.id)
+    mine = known is not None or not authors.other_author(before.id)
     who: Commit | None = None
     users_commit = ""  # the commit in which the user changed it last
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first

@@ -1,4 +1,4 @@
-"""Find which memories each commit brought, and its author, for the index of `gitmem.history.authors`.
+"""Find which memories each commit added, and its author, for the index of `gitmem.history.authors`.
 
 The trailers of gitmem's own commits name their memories. For other authors' commits, and those made with plain git,
 the files are read. Tested through `tests/history/test_authors.py`.
@@ -22,7 +22,7 @@ from gitmem.history.authorship import (
     FOREIGN,
     LENGTH,
     MADE,
-    How,
+    Manner,
     Origin,
     claim_id,
     counts_id,
@@ -99,12 +99,12 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
     return commits
 
 
-def brought(
-    store: Store, old: str, new: str, seconds: float, *, has_others: bool
+def contributions(
+    store: Store, old: str, new: str, seconds: float, *, has_other_authors: bool
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
-    """Yield key, origin and sources of the memories brought by commits of `new` but not `old`, oldest first.
+    """Yield key, origin and sources of the memories that commits of `new` but not `old` added, oldest first.
 
-    If others have commits (`has_others`: also before `old`), also yield the files that the user's own commits
+    If others have commits (`has_other_authors`: also before `old`), also yield the files that the user's own commits
     composed, each with the ids and paths of its sources.
     """
     end = time.monotonic() + seconds
@@ -113,14 +113,14 @@ def brought(
     # A commit of plain git has no trailers, and another author's trailers may be incomplete on purpose.
     read = foreign | {commit.oid for commit in commits if commit.is_by_git and not commit.ids}
     unnamed: set[str] = set()
-    if has_others or foreign:  # then only what is known to be the user's counts as theirs
+    if has_other_authors or foreign:  # then only what is known to be the user's counts as theirs
         read.update(commit.oid for commit in commits)
         unnamed = {commit.oid for commit in commits if commit.is_by_git or not (commit.ids or commit.op in _COMPOSES)}
     teaching = {commit.oid for commit in commits if commit.op not in _TEACHES_NOTHING or not commit.is_users_own}
     composing = {commit.oid: commit.archive for commit in commits if commit.op in _COMPOSES and not commit.is_foreign}
     changed = _changed(store, read, foreign, unnamed | foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}
-    composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
+    composed = _composed(store, composing, end) if composing and (has_other_authors or foreign) else {}
     for commit in commits:
         if commit.is_foreign:
             yield FOREIGN, commit.origin, ()
@@ -136,15 +136,15 @@ def brought(
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     op = trailers.get(Trailer.OP, "")
     if trailers.get(Trailer.MODEL):
-        how = How.MODEL
+        how = Manner.MODEL
     elif trailers.get(Trailer.MIGRATED) or op in {Op.MIGRATE, Op.ADOPT}:
-        how = How.IMPORT
+        how = Manner.IMPORT
     elif op in {"", Op.EDIT}:
-        how = How.EDIT
+        how = Manner.EDIT
     elif op == Op.SAVE or (op == Op.FACT and Trailer.TYPE in trailers):  # a saved entry's fact has its origin
-        how = How.AGENT if trailers.get(Trailer.SESSION) else How.COMMAND
+        how = Manner.AGENT if trailers.get(Trailer.SESSION) else Manner.COMMAND
     else:
-        how = How.SESSION
+        how = Manner.SESSION
     values = (name, email, trailers.get(Trailer.MACHINE, ""), trailers.get(Trailer.HOST, ""))
     author, address, machine, host = (one_line(value, LENGTH) for value in values)
     return Origin(author, address, machine, host, how)

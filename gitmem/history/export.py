@@ -16,7 +16,7 @@ from gitmem.document.ids import MEMORY, is_fact_id
 from gitmem.errors import NotFoundError
 from gitmem.git.objects import Objects, read_tree
 from gitmem.git.repository import empty_tree, is_object_id
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.model.fact import without_links
 from gitmem.store.locate import user_store
 from gitmem.store.store import Store
@@ -48,7 +48,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
     if since and not known:
         yield _line({"id": ALL, "deleted": True})
     with Objects(git) as objects:
-        people = People(store)
+        authors = Authors(store)
         touched: dict[str, None] = {}
         if known:
             before = read_tree(git, since)
@@ -64,7 +64,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
                 continue
             seen.add(identifier)
             if not known or identifier in touched:
-                origin = people.origin(identifier)
+                origin = authors.origin(identifier)
                 yield _line({**record, "author": origin.author if origin else "", "layer": layer})
     yield from (_line({"id": path, "deleted": True}) for path in touched if path not in seen)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.model.fact import Fact, day_of
 from gitmem.model.lines import Marks, marks_of, with_marks
 from gitmem.model.validity import FactPlace, Ground
@@ -78,9 +78,9 @@ def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
 def with_changes(store: Store, marks: Marks) -> Marks:
     """Add to marks what others changed in the user's facts, and the authors of contradicting facts and successors."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
-    people = People(store)
+    people = Authors(store)
     beside = {key for status in marks.statuses.values() for key in (*status.disputes, status.successor) if key}
-    authors = {key: by for key in beside if (by := people.whose(key))}
+    authors = {key: by for key in beside if (by := people.other_authors(key))}
     return marks._replace(changes={key: str(change) for key, change in waiting.items()}, authors=authors)
 
 
@@ -125,10 +125,10 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     if code is not None:
         from gitmem.project.places import places_of
 
-        people = People(store)
+        people = Authors(store)
         in_code = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.git_timeout)
         for key, place in in_code.items():
-            places[key] = place if place.ground is Ground.STALE else place._replace(author=people.other(key))
+            places[key] = place if place.ground is Ground.STALE else place._replace(author=people.other_author(key))
     for fact in standing:
         if fact.scope and not do_meet(fact.scope, (store.here,)):
             places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)

@@ -226,7 +226,7 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
     if commit.op == Op.PURGE:
         raise GitmemError(
             f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",
-            "Its record has to stay, so that other machines follow.",
+            "Its record has to stay, so that other machines apply it, too.",
         )
     if len(commit.parents) > 1:
         raise _merge_error(store, tip, commit)

@@ -41,7 +41,7 @@ def ids_in(texts: Iterable[bytes | None]) -> set[str]:
 
 
 def introduced(changes: Collection[FileChange]) -> set[str]:
-    """Return the ids of the entries that a commit added; for a repeated fact only its line of that day."""
+    """Return the ids of the entries that a commit added, except new lines of facts that existed before it."""
     made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
     new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
     return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}

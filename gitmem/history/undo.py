@@ -4,8 +4,8 @@ History is not rewritten, so an undo can be undone and needs no confirmation. A 
 
 An undo is a three-way merge: the commit is the base, its parent and the present state are the sides. So entries are
 found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
-undo guesses nothing: `UndoConflictError` names the file. What gitmem derives keeps the lines that changed since, and so
-does, where a whole session is undone, what the user said or wrote; a notice names that.
+undo guesses nothing: `UndoConflictError` names the file. Derived files keep the lines that changed since. When a whole
+session is undone, so do the other files, and a notice names them.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ from gitmem.importers.sources import (
     item_key,
     reverse_days,
 )
-from gitmem.learn.end import l1_turns
+from gitmem.learn.end import turns_of_transcript
 from gitmem.model.fact import PATH, is_fact_path
 from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.record.exchanges import save_exchanges
@@ -167,7 +167,7 @@ def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry
 def _make_exchanges(store: Store, item: TranscriptItem, host: str) -> bool:
     """Make the session's file of a transcript; return False if nothing was missing."""
     # The lines do not show tools; without one a short answer would count as small talk.
-    turns = [turn._replace(tools=1) for turn in l1_turns(item.lines, item.session, host)]
+    turns = [turn._replace(tools=1) for turn in turns_of_transcript(item.lines, item.session, host)]
     return save_exchanges(store, item.session, host, turns) is not None
 
 

@@ -20,20 +20,20 @@ from gitmem.document.message import one_line
 from gitmem.learn.evidence import (
     LONGEST,
     REDACTED,
+    AgentOutput,
     Evidence,
-    Heard,
     RefusedError,
-    SaidRecord,
+    WindowRecord,
     as_quoted,
     code_names,
     folded,
     is_contrary,
     is_statement,
-    said_instead,
-    said_points,
+    stems_and_numbers,
+    with_replaced_fact,
 )
-from gitmem.learn.question import AGENT, KINDS, LASTS, STATES, USER, Keep, KnownMemory, SaidPart, Why
-from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
+from gitmem.learn.question import AGENT, KINDS, LASTS, STATES, USER, EndReason, KnownMemory, PairDecision, RecordPart
+from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_earlier_claim
 from gitmem.model.exchange import with_left
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -69,27 +69,27 @@ class _Ended(Value):
     """An item of `ended`: its known names, why they ended, what is in force now; `raw` is the item as answered."""
 
     known: tuple[str, ...]
-    why: Why
+    why: EndReason
     now: str
     raw: Mapping[str, object]
 
 
-class Reader:
+class AnswerChecker:
     """Reads answers about one window of a session.
 
-    `heard` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
+    `outputs` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
     words of the agent make no rule, decision or preference.
     """
 
     def __init__(
         self,
-        window: Sequence[SaidPart],
+        window: Sequence[RecordPart],
         known: KnownMemory,
         earlier: Mapping[str, str],
-        heard: Sequence[Heard] | None = (),
+        outputs: Sequence[AgentOutput] | None = (),
         allow: Sequence[str] = (),
     ) -> None:
-        self._record = SaidRecord(window, heard)
+        self._record = WindowRecord(window, outputs)
         self._known = {name: fact.description for name, fact in known.names().items()} | dict(earlier)
         self._kinds = {name: fact.kind for name, fact in known.names().items()}
         self._passing_facts = {name for name, fact in known.names().items() if fact.until}
@@ -142,12 +142,12 @@ class Reader:
         if not known:
             raise RefusedError("unknown id")
         now = self._text(item["now"], LONGEST)
-        why = Why(str(item["why"]))
-        if why is Why.DROPPED and not now:
+        why = EndReason(str(item["why"]))
+        if why is EndReason.DROPPED and not now:
             same = (fact for fact in facts if all(fact.get(key) == item[key] for key in ("request", "quote")))
             now = next((str(fact["statement"]) for fact in same if self._concerns(known, str(fact["statement"]))), "")
-            why = Why.REPLACED if now else why
-        return _Ended(known, why if now or why is not Why.REPLACED else Why.DROPPED, now, item)
+            why = EndReason.REPLACED if now else why
+        return _Ended(known, why if now or why is not EndReason.REPLACED else EndReason.DROPPED, now, item)
 
     def _concerns(self, names: Iterable[str], statement: str) -> bool:
         return any(words_of(self._known[name]) & words_of(statement) for name in names)
@@ -187,7 +187,7 @@ class Reader:
             raise RefusedError("unsupported")
         if is_acted_on and evidence.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
-        if before and evidence.who == USER and said_points(statement) <= said_points(before):
+        if before and evidence.who == USER and stems_and_numbers(statement) <= stems_and_numbers(before):
             raise RefusedError("nothing new")  # it only denies or repeats a known fact
         quoted = as_quoted(statement, evidence, before, self._record.own) if is_acted_on else ""
         if quoted and (text := self._text(quoted, LONGEST)):
@@ -229,12 +229,17 @@ class Reader:
     def _ends(self, name: str, item: _Ended, key: _Stated | None) -> bool:
         """Return whether a known fact ends without a successor; a "done" one that is no issue waits for a verdict."""
         kind = self._kinds.get(name)
-        if item.why is Why.REPLACED:
+        if item.why is EndReason.REPLACED:
             return kind is FactKind.ISSUE and (key is None or key[1] is not kind)
-        if item.why is Why.DROPPED or kind is FactKind.ISSUE or name in self._passing_facts or is_found(name):
+        if (
+            item.why is EndReason.DROPPED
+            or kind is FactKind.ISSUE
+            or name in self._passing_facts
+            or is_earlier_claim(name)
+        ):
             return True
         solved = any(self._kinds.get(name) is FactKind.ISSUE for name in item.known)  # solving it ends no other fact
-        if solved or said_points(item.now) <= said_points(self._known[name]):
+        if solved or stems_and_numbers(item.now) <= stems_and_numbers(self._known[name]):
             raise RefusedError("no issue")
         return False
 
@@ -251,16 +256,16 @@ class Reader:
             evidence, before = self._quoted(item), self._known[name]
             if evidence.who != USER or self._may_be_tools(item.now, before):
                 raise
-            statement = self._statement(said_instead(evidence.sentences, before))
+            statement = self._statement(with_replaced_fact(evidence.sentences, before))
         return Claim(kind, statement, "", evidence.request, evidence.who)
 
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
         """Return a claim that replaces a known fact, or disputes it if the quotation does not show that."""
         try:
-            is_shown = item.why is Why.REPLACED and self._is_about(name, self._quoted(item).request, item.now)
+            is_shown = item.why is EndReason.REPLACED and self._is_about(name, self._quoted(item).request, item.now)
         except RefusedError:
             is_shown = False
-        if is_shown or is_found(name):
+        if is_shown or is_earlier_claim(name):
             return claim._replace(replaces=(*claim.replaces, name))
         return claim._replace(disputes=(*claim.disputes, name))
 
@@ -282,15 +287,15 @@ class Reader:
         """Return whether a request, or the statement now in force, shares a word or number with a known fact."""
         known = self._known[name]
         return (
-            bool(words_of(known) & words_of(f"{self._record.own_of(request)} {now}"))
-            or part_of(said_points(known), f"{self._record.own_of(request)} {folded(now)}") > 0
+            bool(words_of(known) & words_of(f"{self._record.own_words_of(request)} {now}"))
+            or part_of(stems_and_numbers(known), f"{self._record.own_words_of(request)} {folded(now)}") > 0
         )
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:
-        pair, keep = "".join(_names([item["pair"]])), Keep(str(item["keep"]))
+        pair, keep = "".join(_names([item["pair"]])), PairDecision(str(item["keep"]))
         if pair not in self._pairs:
             raise RefusedError("unknown id")
-        statement = self._statement(item["statement"]) if keep is Keep.MERGE else ""
+        statement = self._statement(item["statement"]) if keep is PairDecision.MERGE else ""
         return Verdict(pair, keep, statement)
 
     def _fix(self, item: Mapping[str, object]) -> Fix:
@@ -357,13 +362,13 @@ class Reader:
         if not in_words:
             return bool(numbers) and numbers == spelled
         is_own = part_of(new, self._record.own) >= OWN_WORDS
-        return is_own and (part_of(new, folded(quote)) > 0 or not self._record.has_of_tools(new))
+        return is_own and (part_of(new, folded(quote)) > 0 or not self._record.tools_contain(new))
 
     def _may_be_tools(self, now: str, before: str) -> bool:
         """Return whether the new words of a statement, or all if none are new, include one that only a tool said."""
         points = points_of(now)
         new = points - points_of(before) or points
-        return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
+        return self._record.tools_contain(point for point in new if not part_of((point,), self._record.user))
 
 
 def _strings(value: object) -> list[str]:

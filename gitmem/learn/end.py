@@ -20,7 +20,7 @@ from gitmem.learn.concepts import group
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.facts import keep_turn, learn
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
-from gitmem.learn.noted import Notes, adopt_notes
+from gitmem.learn.noted import NoteFiles, adopt_notes
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
@@ -30,7 +30,7 @@ from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
 from gitmem.record.exchanges import save_exchanges, turns_of
 from gitmem.record.read import boot_lines, clean_fields, cleaner, forgotten, may_be_purged, redacted
-from gitmem.record.tally import Heard, note_missing, noting
+from gitmem.record.tally import UserText, note_missing, noting_user_texts
 from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
@@ -106,7 +106,7 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
     return turns
 
 
-def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
+def turns_of_transcript(lines: Iterable[str], session: str, host: str) -> list[Turn]:
     """Return the turns of a stored transcript (L1), rebuilt from its messages."""
     parts = []
     for number, line in enumerate(lines):
@@ -118,7 +118,7 @@ def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
     return turns_of(parts, session, host)
 
 
-def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
+def turns_of_file(data: bytes, session: str, host: str) -> list[Turn]:
     """Return the turns of a session from its file, for when there are neither logs nor a transcript."""
     created, turns = Document.parse(data).get("created"), []
     if not isinstance(created, datetime):
@@ -278,10 +278,10 @@ def replay(
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
-    heard: list[Heard] = []
-    notes = Notes()
+    user_texts: list[UserText] = []
+    notes = NoteFiles()
     records = notes.watched(read_records(path, unread, name))
-    turns = fold(noting(hook_events(records, find_host(name).label), heard))
+    turns = fold(noting_user_texts(hook_events(records, find_host(name).label), user_texts))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:
@@ -297,7 +297,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     if (read and not turns) or is_subagents:  # a subagent's records belong to its session's transcript
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
-    note_missing(store, path, [turn for turn in heard if since is None or turn.at >= since], turns)
+    note_missing(store, path, [turn for turn in user_texts if since is None or turn.at >= since], turns)
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     problems = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)

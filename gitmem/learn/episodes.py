@@ -46,7 +46,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count, shorten
 
-Notes = EndedTask | WorkingMemory
+TaskNotes = EndedTask | WorkingMemory
 
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = 12
@@ -89,7 +89,7 @@ def episodes_of(
     exchanges: Iterable[Exchange],
     link: str,
     *,
-    working: Sequence[Notes] = (),
+    working: Sequence[TaskNotes] = (),
     project: str = "",
     grown: Sequence[tuple[datetime, int]] = (),
 ) -> list[Episode]:
@@ -135,7 +135,7 @@ def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) 
 
 
 def _episode_of(
-    turns: Sequence[Turn], exchanges: Sequence[Exchange], link_to: str, notes: Sequence[Notes], project: str
+    turns: Sequence[Turn], exchanges: Sequence[Exchange], link_to: str, notes: Sequence[TaskNotes], project: str
 ) -> Episode:
     """Return the episode of a task."""
     first = turns[0]
@@ -149,9 +149,9 @@ def _episode_of(
     # The plan noted last; hooks and the transcript report the same plan.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
     fixes = (
-        (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.told)
+        (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.known_fix)
         for occurrence in occurrences
-        if occurrence.last.told
+        if occurrence.last.known_fix
     )
     place = f"../../../{link_to}"
     return Episode(
@@ -188,7 +188,7 @@ def _episode_of(
     )
 
 
-def _outcome(turns: Sequence[Turn], notes: Sequence[Notes]) -> Outcome | None:
+def _outcome(turns: Sequence[Turn], notes: Sequence[TaskNotes]) -> Outcome | None:
     """Return the outcome shown by a note, an interruption, or the last test or build; else None."""
     if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
         return Outcome.FAILED
@@ -210,7 +210,9 @@ def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
     for occurrence in occurrences:
         title = one_line(title_of(occurrence.error), _SUMMARY)
         tried = dict.fromkeys(case.change for case in occurrence.cases[:-1])
-        lines += [f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.told}]
+        lines += [
+            f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.known_fix}
+        ]
         lines += [] if occurrence.last.worked or occurrence.last.fix else [f"{title}{UNMENDED}"]
     return _lines(lines)
 
@@ -235,7 +237,7 @@ def save_episodes(
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
     events = clean_events(store, hook_events(noting_growth(records, grown)))
-    working: list[Notes] = [*working_of(events)]
+    working: list[TaskNotes] = [*working_of(events)]
     working += [*noted.earlier, noted] if noted else []
 
     def plan(transaction: Transaction) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import takewhile
 
 from gitmem.document.message import one_line
-from gitmem.learn.question import AGENT, CHANGED, CUT, FIXED, RAN, TOOL, USER, SaidPart
+from gitmem.learn.question import AGENT, CHANGED, CUT, FIXED, RAN, TOOL, USER, RecordPart
 from gitmem.learn.statements import as_written, statements_of
 from gitmem.model.request import orders
 from gitmem.model.similarity import (
@@ -71,7 +71,7 @@ class RefusedError(ValueError):
     """A claim fails a check; the message names the reason in a word or two."""
 
 
-class Heard(Value):
+class AgentOutput(Value):
     """A text of the agent or an output of a tool, whole; `who` is AGENT or TOOL."""
 
     who: str
@@ -81,7 +81,7 @@ class Heard(Value):
 class _Part(Value):
     """A part of the record with its author's own words, its whole text and the passage quoted, all folded."""
 
-    part: SaidPart
+    part: RecordPart
     own: str
     text: str
     quote: str = ""
@@ -95,16 +95,16 @@ class Evidence(Value):
     sentences: str
 
 
-class SaidRecord:
+class WindowRecord:
     """One window of a session's record, in which quotations are looked up.
 
-    `heard` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
+    `outputs` is what the agent and its tools said in the whole session; None if the tools' output is unknown; then
     any words of the agent may be a tool's.
     """
 
-    def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
+    def __init__(self, window: Sequence[RecordPart], outputs: Sequence[AgentOutput] | None) -> None:
         self._parts = [_Part(part, folded(_own(part)), folded(part.text)) for part in window]
-        self._outputs = _Outputs(window, heard)
+        self._outputs = _Outputs(window, outputs)
         self.requests = {part.request for part in window}
         self.user = " ".join(part.own for part in self._parts if part.part.who == USER)
         self.own = " ".join(part.own for part in self._parts if part.part.who != TOOL)
@@ -112,7 +112,7 @@ class SaidRecord:
         done = (part.text for part in self._parts if part.part.text.startswith((FIXED, CHANGED, RAN)))
         self.done = " ".join((self.own, *done))
 
-    def own_of(self, request: int) -> str:
+    def own_words_of(self, request: int) -> str:
         """Return the words of the user and the agent in a request, folded."""
         return " ".join(part.own for part in self._parts if part.part.request == request and part.part.who != TOOL)
 
@@ -163,7 +163,7 @@ class SaidRecord:
             return False
         return self._outputs.said(partial(is_echo, statement), folded(quote).strip(_MARKS))
 
-    def has_of_tools(self, points: Iterable[str]) -> bool:
+    def tools_contain(self, points: Iterable[str]) -> bool:
         """Return whether a tool's output contains one of these stems or numbers, or the outputs are unknown."""
         names = {*points}
         return bool(names) and self._outputs.said(lambda line: part_of(names, line) > 0)
@@ -172,10 +172,10 @@ class SaidRecord:
 class _Outputs:
     """The folded lines of the tools' outputs, and the agent's texts with the number of lines before each."""
 
-    def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
-        self._are_known = heard is not None
+    def __init__(self, window: Sequence[RecordPart], outputs: Sequence[AgentOutput] | None) -> None:
+        self._are_known = outputs is not None
         parts = (part for part in window if part.who != USER and not part.text.startswith(RAN))  # RAN is no output
-        stream = heard or [Heard(part.who, part.text) for part in parts]
+        stream = outputs or [AgentOutput(part.who, part.text) for part in parts]
         self._said: list[tuple[str, int]] = []  # the agent's texts, and how many lines came before each
         self._lines: list[str] = []
         size = 0
@@ -206,7 +206,7 @@ def _whole(quote: str, text: str) -> str:
     return text[begin:end]
 
 
-def _sentences_around(quote: str, part: SaidPart) -> str:
+def _sentences_around(quote: str, part: RecordPart) -> str:
     """Return the sentences of a part that contain a folded quotation, with their emphasis marks."""
     for line in (*part.text.splitlines(), part.text):
         text = " ".join(line.split())
@@ -242,11 +242,11 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     quoted = evidence.sentences
     if evidence.who == AGENT and not quoted[:1].isalpha():
         return ""  # a list item: the statement says what became of it
-    points, numbers = said_points(statement), numbers_of(quoted)
+    points, numbers = stems_and_numbers(statement), numbers_of(quoted)
     new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
     said_elsewhere = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
     subject = head_with(statement, said_elsewhere) if evidence.who == USER or len(new) == len(said_elsewhere) else ""
-    is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
+    is_whole = part_of(stems_and_numbers(quoted), folded(statement)) >= COVERED
     if len(new) > len(points) / 2 or (said_elsewhere and not (is_whole and subject)):
         return ""
     lasts = (is_whole or before or is_negated(statement)) and not _ASKS_YOU.match(quoted)
@@ -259,7 +259,7 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
         part = _PROPOSES.sub("", part)
     text = as_written(f"{subject}: {part}" if subject else part)
     if before and not (subject or words_of(part) & words_of(before)):
-        text = said_instead(text, before)
+        text = with_replaced_fact(text, before)
     return text if is_statement(text) and "?" not in text else ""
 
 
@@ -275,7 +275,7 @@ def clauses_with(statement: str, text: str) -> str:
 
     Return the whole text if a clause left out denies or limits something, or the result ends with a question mark.
     """
-    clauses, words, points = _clauses(text), words_of(statement), said_points(statement)
+    clauses, words, points = _clauses(text), words_of(statement), stems_and_numbers(statement)
     shared = [
         words_of(part) & words | {point for point in points if part_of((point,), folded(part))} for part in clauses
     ]
@@ -293,7 +293,7 @@ def _clauses(text: str) -> list[str]:
     for piece in _CLAUSE_END.split(text):
         clauses.append("")
         for clause in _JOINED.split(piece):
-            is_own = min(len(said_points(clauses[-1])), len(said_points(clause))) >= _SUBJECT_AND_VALUE
+            is_own = min(len(stems_and_numbers(clauses[-1])), len(stems_and_numbers(clause))) >= _SUBJECT_AND_VALUE
             clauses[-1:] = [clauses[-1], clause] if is_own else [f"{clauses[-1]} {clause}".strip()]
     return clauses
 
@@ -301,20 +301,20 @@ def _clauses(text: str) -> list[str]:
 def head_with(statement: str, points: Collection[str]) -> str:
     """Return a statement's first words if they contain exactly these stems and numbers, else ""."""
     words = statement.split()
-    head = [*takewhile(lambda word: not (own := said_points(word)) or own & {*points}, words)]
-    while head and not said_points(head[-1]):
+    head = [*takewhile(lambda word: not (own := stems_and_numbers(word)) or own & {*points}, words)]
+    while head and not stems_and_numbers(head[-1]):
         head.pop()
     if head:
         head[-1] = hangul_stem(head[-1])
-    return " ".join(head) if frozenset().union(*map(said_points, head)) == {*points} else ""
+    return " ".join(head) if frozenset().union(*map(stems_and_numbers, head)) == {*points} else ""
 
 
-def said_instead(statement: str, before: str) -> str:
+def with_replaced_fact(statement: str, before: str) -> str:
     """Return a statement with the fact that it replaces: `STATEMENT (before: FACT)`."""
     return f"{one_line(statement, _LONGEST_SAID).rstrip(' .')} (before: {one_line(before, _LONGEST_BEFORE)})"
 
 
-def said_points(text: str) -> frozenset[str]:
+def stems_and_numbers(text: str) -> frozenset[str]:
     """Return the stems and numbers of a text, spelled-out numbers included."""
     return points_of(text) | numbers_of(text)
 
@@ -324,8 +324,10 @@ def is_contrary(sentence: str, said: str) -> bool:
 
     If one clause has all of the sentence's words, a "no" in another clause is about something else.
     """
-    points, clauses = said_points(sentence), _CLAUSE_END.split(said)
-    are_apart = all(said_points(clause) for clause in clauses if denies(clause))  # "Never, ever, …" denies what follows
+    points, clauses = stems_and_numbers(sentence), _CLAUSE_END.split(said)
+    are_apart = all(
+        stems_and_numbers(clause) for clause in clauses if denies(clause)
+    )  # "Never, ever, …" denies what follows
     whole = [text for text in (said, *(clauses if are_apart else ())) if part_of(points, folded(text)) == 1]
     return len(points) > 1 and {is_negated(text) for text in whole[1:] or whole} == {not is_negated(sentence)}
 
@@ -335,7 +337,7 @@ def code_names(text: str) -> set[str]:
     return {*_CODE_NAME.findall(folded(text))}
 
 
-def _own(part: SaidPart) -> str:
+def _own(part: RecordPart) -> str:
     """Return a text without quotations: blocks, lines with `>`, and in an agent's text quoted sentences."""
     if part.own is not None:
         return part.own

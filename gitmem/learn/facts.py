@@ -17,8 +17,8 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, clean_text, find_entries
 from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
 from gitmem.document.message import Op, Trailer, op_message, session_message
-from gitmem.history.authors import People
-from gitmem.history.authorship import How
+from gitmem.history.authors import Authors
+from gitmem.history.authorship import Manner
 from gitmem.learn.statements import (
     FoundFact,
     as_statement,
@@ -36,7 +36,7 @@ from gitmem.model.validity import supersede
 from gitmem.platform.machine import UTC, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project.code import ProjectCode, project_code
-from gitmem.record.fact_book import KINDS, LIVE, SAVED, Changes, FactBook, fact_message, wider, with_source
+from gitmem.record.fact_book import KINDS, LIVE, SAVED, Changes, FactBook, fact_message, joined_scope, with_source
 from gitmem.record.read import boot_lines, cleaner, redacted
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -104,7 +104,7 @@ def take(book: FactBook, finding: FoundFact, session: str, *, again: bool) -> Ch
         return {}
     if same.id != made.id and not same.binds:
         return {}
-    widened = same._replace(scope=wider(same, made))
+    widened = same._replace(scope=joined_scope(same, made))
     updated = book.keep(widened, finding.source, again=again and same.when < finding.at)
     changes = updated[1] if updated else {}
     if updated and made.created < updated[0].created:
@@ -183,10 +183,10 @@ def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple
 
 def _take_saved(store: Store, transaction: Transaction, session: str, when: datetime) -> bool:
     """Commit the facts of saved entries, each with its entry's author and origin; return whether there are any."""
-    people, is_any = People(store), False
+    authors, is_any = Authors(store), False
     for finding in _saved(transaction, FactBook(store, transaction)):
-        origin = people.origin(finding.source)
-        of_session = session if origin and origin.how is How.AGENT else ""
+        origin = authors.origin(finding.source)
+        of_session = session if origin and origin.manner is Manner.AGENT else ""
         book = FactBook(store, transaction)
         changes = take(book, finding, of_session, again=False)
         message = op_message(

@@ -18,10 +18,10 @@ from itertools import chain
 
 from gitmem.document.document import Document
 from gitmem.errors import BusyError
-from gitmem.history.authors import People
-from gitmem.learn.check import Reader
-from gitmem.learn.end import filed_turns, l1_turns, logged_turns, read_records
-from gitmem.learn.evidence import Heard
+from gitmem.history.authors import Authors
+from gitmem.learn.check import AnswerChecker
+from gitmem.learn.end import logged_turns, read_records, turns_of_file, turns_of_transcript
+from gitmem.learn.evidence import AgentOutput
 from gitmem.learn.keep import keep
 from gitmem.learn.question import (
     AGENT,
@@ -121,7 +121,7 @@ class SessionRecord(Value):
     id: str
     host: str
     turns: tuple[Turn, ...]
-    heard: tuple[Heard, ...] | None
+    outputs: tuple[AgentOutput, ...] | None
 
 
 def judge_session(store: Store, record: SessionRecord) -> JudgementResult:
@@ -167,7 +167,7 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
                 return JudgementResult(judged, why=why, question=question)
         asked.append(answered)
         _keep_answers(store, record.id, asked, memory)
-        reader = Reader(window, memory, earlier, record.heard, allow)
+        reader = AnswerChecker(window, memory, earlier, record.outputs, allow)
         judged = judged.joined(reader.read(parse_reply(answered.answer, ANSWERED)))
     commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, memory)
     requests.drop_request(store.private, file_name(record.id))
@@ -183,14 +183,14 @@ def read_session(store: Store, session: str, host: str, transcript: str, path: s
     """
     records = [*read_records(transcript)] if transcript else []
     turns = turns_of(records, session, host)
-    heard: tuple[Heard, ...] | None = tuple(heard_in(records))
+    outputs: tuple[AgentOutput, ...] | None = tuple(outputs_in(records))
     if not turns:
-        people = People(store)
+        authors = Authors(store)
         logged = logged_turns(store, session, host)
         logged = logged or _filed_turns(store, session, host, path)
-        turns = [turn for turn in logged if not people.whose(turn.exchange_id)]
-        heard = _heard_before(store, session)
-    return SessionRecord(session, host, tuple(redacted(turn, store) for turn in turns), heard)
+        turns = [turn for turn in logged if not authors.other_authors(turn.exchange_id)]
+        outputs = _outputs_before(store, session)
+    return SessionRecord(session, host, tuple(redacted(turn, store) for turn in turns), outputs)
 
 
 def _filed_turns(store: Store, session: str, host: str, path: str) -> list[Turn]:
@@ -200,22 +200,22 @@ def _filed_turns(store: Store, session: str, host: str, path: str) -> list[Turn]
     """
     data = (store.read(path) if path else None) or b""
     stored = [] if store.config.sync.transcripts else read_transcript(store, session) or []
-    turns, known = l1_turns(stored, session, host), {exchange.id for exchange in exchanges_in(data)}
+    turns, known = turns_of_transcript(stored, session, host), {exchange.id for exchange in exchanges_in(data)}
     is_migrated = bool(known) and known.issubset(turn.exchange_id for turn in turns)
-    return turns if is_migrated else filed_turns(data, session, host)
+    return turns if is_migrated else turns_of_file(data, session, host)
 
 
 _SPEAKERS = {Role.ASSISTANT: AGENT, Role.RESULT: TOOL}
 
 
-def heard_in(records: Iterable[Record]) -> Iterator[Heard]:
+def outputs_in(records: Iterable[Record]) -> Iterator[AgentOutput]:
     """Yield the texts of the agent and its tools in a transcript, in order."""
     for record in records:
         if record.role in _SPEAKERS and record.text and not (record.sidechain and record.role is Role.ASSISTANT):
-            yield Heard(_SPEAKERS[record.role], record.text)
+            yield AgentOutput(_SPEAKERS[record.role], record.text)
 
 
-def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
+def _outputs_before(store: Store, session: str) -> tuple[AgentOutput, ...] | None:
     """Return the texts of the agent and its tools in the stored transcript, None without one."""
     lines = read_transcript(store, session)
     if lines is None:
@@ -226,7 +226,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
             part = json.loads(line)
             role, text = Role(part["role"]), part.get("text")
             if role in _SPEAKERS and isinstance(text, str) and (role is Role.RESULT or "agent" not in part):
-                facts.append(Heard(_SPEAKERS[role], text))
+                facts.append(AgentOutput(_SPEAKERS[role], text))
     return tuple(facts)
 
 
@@ -292,7 +292,7 @@ def _keep_answers(
         drop_file(path)
 
 
-class Counted(Value):
+class JudgementCounts(Value):
     """The numbers of kept and refused claims of a judged session, and the tokens used."""
 
     at: datetime
@@ -301,7 +301,7 @@ class Counted(Value):
     tokens: int
 
 
-def judged_sessions(store: Store) -> list[Counted]:
+def judged_sessions(store: Store) -> list[JudgementCounts]:
     """Return the figures of the sessions that were judged on this machine."""
     folder = os.path.join(store.private, _ANSWERS)
     sessions = []
@@ -310,7 +310,9 @@ def judged_sessions(store: Store) -> list[Counted]:
         with contextlib.suppress(KeyError, TypeError, ValueError):
             tokens = sum(int(item["tokens"]) for item in record["asked"])
             sessions.append(
-                Counted(datetime.fromisoformat(record["at"]), int(record["kept"]), dict(record["refused"]), tokens)
+                JudgementCounts(
+                    datetime.fromisoformat(record["at"]), int(record["kept"]), dict(record["refused"]), tokens
+                )
             )
     return sessions
 

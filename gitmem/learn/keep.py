@@ -13,10 +13,10 @@ from enum import IntEnum
 
 from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.learn.evidence import folded
 from gitmem.learn.lessons import patterns_with, rendered
-from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
+from gitmem.learn.question import AGENT, USER, EndReason, KnownMemory, PairDecision
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
 from gitmem.learn.statements import as_written, files_named, repeated
@@ -27,7 +27,7 @@ from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, FactSt
 from gitmem.model.pattern import ErrorOccurrence
 from gitmem.model.similarity import MERGED, is_negated, is_same_fact, share, shared_with_error
 from gitmem.model.turns import Turn
-from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
+from gitmem.record.fact_book import Changes, FactBook, fact_message, joined_scope
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -36,7 +36,7 @@ from gitmem.text.numbers import numbers_of
 
 _OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim, by whom it quotes
 _LEAST_OF_ERROR = 60  # characters of the error in a solution's text
-_ENDED = {Why.DONE: "Done", Why.DROPPED: "Dropped", Why.REPLACED: "Replaced"}
+_ENDED = {EndReason.DONE: "Done", EndReason.DROPPED: "Dropped", EndReason.REPLACED: "Replaced"}
 
 
 class _Rank(IntEnum):
@@ -82,7 +82,7 @@ class _Keeper:
         self._store, self._transaction, self._session = store, transaction, session
         self._names, self._pairs = known.names(), known.waiting()
         self._compared = {fact.id for fact in known.facts}  # shown to the model, which would have reported their end
-        self._people = People(store)
+        self._authors = Authors(store)
 
     def _turn(self, request: int) -> Turn:
         return self._session.turns[request - 1]
@@ -94,7 +94,7 @@ class _Keeper:
 
     def _rank(self, fact: Fact) -> _Rank:
         is_saved = bool(fact.origin.get("tool")) or fact.confidence == CONFIRMED
-        if is_saved or (self._people.other(fact.id) and "by" not in fact.origin):
+        if is_saved or (self._authors.other_author(fact.id) and "by" not in fact.origin):
             return _Rank.SAVED
         return _Rank.JUDGED if "by" in fact.origin else _Rank.SAID
 
@@ -152,7 +152,7 @@ class _Keeper:
         is_back = same is not None and same.status is FactStatus.SUPERSEDED and bool(claim.replaces)
         if same is not None and not same.binds and same.id != made.id and not is_back:
             return None, {}
-        fact = same._replace(scope=wider(same, made)) if same is not None else made
+        fact = same._replace(scope=joined_scope(same, made)) if same is not None else made
         changes = self.book.keep(fact, turn.exchange_id, again=is_back, compared=self._compared)
         if changes:
             self._compared.add(changes[0].id)  # claims of one answer are not compared with each other
@@ -168,7 +168,7 @@ class _Keeper:
         if fact is None:
             return {}
         if self._may_end(fact, ending.who, turn):
-            return self.book.resolve_one(fact.id, turn.ended, ending.how)
+            return self.book.end_fact(fact.id, turn.ended, ending.how)
         if fact.when > turn.ended:
             return {}
         is_issue = fact.kind is FactKind.ISSUE
@@ -187,13 +187,13 @@ class _Keeper:
         older, newer = pair
         when, ranks = self._session.turns[-1].ended, (self._rank(older), self._rank(newer))
         changes: Changes = {}
-        if verdict.keep is Keep.BOTH:
+        if verdict.keep is PairDecision.BOTH:
             changes = self.book.settle(older.id, newer.id)
-        elif verdict.keep is Keep.NEW and ranks[1] >= ranks[0]:
+        elif verdict.keep is PairDecision.NEW and ranks[1] >= ranks[0]:
             changes = self.book.replace(older.id, newer.id, when, sure=True)
-        elif verdict.keep is Keep.OLD and ranks[1] is _Rank.JUDGED:
+        elif verdict.keep is PairDecision.OLD and ranks[1] is _Rank.JUDGED:
             changes = self.book.replace(newer.id, older.id, when, sure=True)
-        elif verdict.keep is Keep.MERGE and max(ranks) is _Rank.JUDGED:
+        elif verdict.keep is PairDecision.MERGE and max(ranks) is _Rank.JUDGED:
             changes = self._merged(older, newer, verdict.statement)
         return changes
 
@@ -204,7 +204,7 @@ class _Keeper:
             return None
         waits = newer.id in older.review or older.id in newer.review
         is_old = max(older.when, newer.when) <= self._session.turns[-1].ended
-        is_own = not any(self._people.other(fact.id) for fact in (older, newer))
+        is_own = not any(self._authors.other_author(fact.id) for fact in (older, newer))
         return (older, newer) if waits and is_old and is_own else None
 
     def _merged(self, older: Fact, newer: Fact, statement: str) -> Changes:

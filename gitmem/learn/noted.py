@@ -36,7 +36,7 @@ class Note(Value):
     at: datetime
 
 
-class Notes:
+class NoteFiles:
     """The agent's note files, by path."""
 
     def __init__(self) -> None:
@@ -53,17 +53,17 @@ class Notes:
             elif record.role is Role.CALL and isinstance((record.input or {}).get("file_path"), str):
                 self._calls[record.tool_id] = record
             elif record.role is Role.RESULT and (call := self._calls.pop(record.tool_id, None)) and not record.failed:
-                self._carry_out(call, record.told)
+                self._carry_out(call, record.structured)
             yield record
 
-    def _carry_out(self, call: Record, told: object) -> None:
+    def _carry_out(self, call: Record, result: object) -> None:
         fields = call.input or {}
         path = str(fields["file_path"])
         name = re.split(r"[\\/]", path)[-1]
         is_note = self._asked and _DOCUMENT.fullmatch(name) and name not in BOOT_FILES
         if not (_OWN.search(path) or is_note) or len(self.files) >= MAX_FILES:
             return
-        before = told.get("originalFile") if isinstance(told, dict) else None
+        before = result.get("originalFile") if isinstance(result, dict) else None
         text = self.files[path].text if path in self.files else before if isinstance(before, str) else ""
         edits = fields.get("edits")
         for edit in edits if isinstance(edits, list) else [fields]:
@@ -84,7 +84,7 @@ def _edited(text: str, edit: dict[str, object]) -> str:
     return f"{text}\n{new}" if text and not old else text or new
 
 
-def adopt_notes(store: Store, notes: Notes) -> Adopted:
+def adopt_notes(store: Store, notes: NoteFiles) -> Adopted:
     """Mirror the note files of a transcript's agent, as those of a folder; a second call adds nothing.
 
     No fact is retired, and notes that repeat a fact are skipped: the folder itself may have been mirrored here.

@@ -63,7 +63,7 @@ _TEXTS = {"type": "array", "items": _TEXT}
 _QUOTED = {"request": {"type": "integer"}, "quote": _TEXT}
 
 
-class Why(StrEnum):
+class EndReason(StrEnum):
     """Why a known fact is no longer in force."""
 
     REPLACED = "replaced"
@@ -71,7 +71,7 @@ class Why(StrEnum):
     DROPPED = "dropped"
 
 
-class Keep(StrEnum):
+class PairDecision(StrEnum):
     """The verdict on a pair of facts that contradict each other."""
 
     NEW = "keep_new"
@@ -95,8 +95,8 @@ def _list_of(**fields: object) -> dict[str, object]:
 def _schema(**more: object) -> dict[str, object]:
     """Return the schema of an answer; `more` fields of a request come first, so that a model thinks of them first."""
     return _object(
-        ended=_list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
-        pairs=_list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
+        ended=_list_of(known=_TEXTS, why=_one_of(EndReason), now=_TEXT, **_QUOTED),
+        pairs=_list_of(pair=_TEXT, keep=_one_of(PairDecision), statement=_TEXT),
         facts=_list_of(
             kind=_one_of(KINDS),
             lasts=_one_of((LASTS, "no")),
@@ -116,7 +116,7 @@ SCHEMA = _schema(left=_TEXT)
 ANSWERED = _schema()  # of a stored answer; older ones lack `left`
 
 
-class SaidPart(Value):
+class RecordPart(Value):
     """What somebody said in a request, numbered from 1; `who` is USER, AGENT or TOOL.
 
     `own` are the author's own statements in it, without quoted, pasted or printed text; None: derive it from `text`.
@@ -155,12 +155,12 @@ class KnownMemory(Value):
         return {f"W{number}": pair for number, pair in enumerate(self.pairs, 1)}
 
 
-def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
+def windows_of(turns: Sequence[Turn]) -> list[tuple[RecordPart, ...]]:
     """Split the record of a session, from redacted turns, into windows of at most 12,000 tokens.
 
     Parts of a long session are shortened. If it is still too long, only the first window and the last ones are kept.
     """
-    windows: list[tuple[SaidPart, ...]] = []
+    windows: list[tuple[RecordPart, ...]] = []
     for length in _LENGTHS:
         windows = list(_windows(_parts(turns, length)))
         if len(windows) <= _WINDOWS:
@@ -168,9 +168,9 @@ def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
     return windows if len(windows) <= _MOST_WINDOWS else [windows[0], *windows[1 - _MOST_WINDOWS :]]
 
 
-def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
+def _windows(parts: Iterable[RecordPart]) -> Iterator[tuple[RecordPart, ...]]:
     """Yield parts in windows; a window that continues a request repeats it first, so that `left` can be judged."""
-    window: list[SaidPart] = []
+    window: list[RecordPart] = []
     size = 0
     for part in parts:
         more = len(str(part).encode("utf-8", "replace")) + 1
@@ -184,7 +184,7 @@ def _windows(parts: Iterable[SaidPart]) -> Iterator[tuple[SaidPart, ...]]:
         yield tuple(window)
 
 
-def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
+def _parts(turns: Sequence[Turn], length: int) -> Iterator[RecordPart]:
     for number, turn in enumerate(turns, 1):
         tools = [*_failed(turn)]
         tools += [f"{CHANGED} {listed_files(turn.files)}"] if turn.files else []
@@ -197,11 +197,11 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         folder = f"{turn.cwd}/" if turn.cwd else ""
         prompt = human_text(turn.prompt)
         parts = [
-            SaidPart(number, USER, _clipped(prompt, length), own_statements(prompt)),
-            *(SaidPart(number, USER, _clipped(render_words(words), length), _stated(words)) for words in turn.words),
-            *(SaidPart(number, AGENT, _clipped(human_text(text), min(length, _MID))) for text in said),
-            *(SaidPart(number, TOOL, text.replace(folder, "") if folder else text) for text in tools),
-            SaidPart(number, AGENT, _clipped(human_text(answer), length)),
+            RecordPart(number, USER, _clipped(prompt, length), own_statements(prompt)),
+            *(RecordPart(number, USER, _clipped(render_words(words), length), _stated(words)) for words in turn.words),
+            *(RecordPart(number, AGENT, _clipped(human_text(text), min(length, _MID))) for text in said),
+            *(RecordPart(number, TOOL, text.replace(folder, "") if folder else text) for text in tools),
+            RecordPart(number, AGENT, _clipped(human_text(answer), length)),
         ]
         yield from (part for part in parts if part.text.strip())
 
@@ -237,7 +237,7 @@ def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} {CUT} {text[-(most // 3) :].lstrip()}"
 
 
-def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:
+def choose_known(parts: Iterable[RecordPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:
     """Return the memory that a session may change, within 3,000 tokens.
 
     First come the pairs that wait for a verdict and the open issues, then the facts in force by the words they share
@@ -280,7 +280,7 @@ def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
 
 
 def question_of(
-    instructions: str, window: Iterable[SaidPart], known: KnownMemory, earlier: Mapping[str, str]
+    instructions: str, window: Iterable[RecordPart], known: KnownMemory, earlier: Mapping[str, str]
 ) -> Question:
     """Return the question about a window, for a larger model if a pair waits; `earlier` are earlier claims."""
     names = known.names()

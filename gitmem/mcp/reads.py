@@ -31,7 +31,7 @@ from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import Blaming, project_path
 from gitmem.tell.reasons import as_text, reasons
-from gitmem.tell.usage_log import GET, SEARCH, GivenText, handles, note_asked
+from gitmem.tell.usage_log import GET, SEARCH, ShownText, handles, record_shown
 from gitmem.tell.why import why_lines
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
@@ -79,7 +79,7 @@ def memory_search(
             hint += f" Not searched: {error.sentences}"
         if result.without_vectors:
             hint += f" Found by words alone: {result.without_vectors}"
-        note_asked(store, GivenText(call.began, call.session, SEARCH, handles(hits)), text if hits else "")
+        record_shown(store, ShownText(call.began, call.session, SEARCH, handles(hits)), text if hits else "")
     return [TextContent(type="text", text=part) for part in (text, client_text(hint))]
 
 
@@ -309,7 +309,7 @@ def _who(store: Store, origin: CommitRecord) -> str:
 def _noted(call: Call, text: str, source: str, ids: tuple[str, ...] = ()) -> str:
     """Return a text fenced, and record that the session read it, with the ids of its memories."""
     shown = client_text(text, source)
-    note_asked(call.store, GivenText(call.began, call.session, GET, ids), shown)
+    record_shown(call.store, ShownText(call.began, call.session, GET, ids), shown)
     return shown
 
 

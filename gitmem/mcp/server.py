@@ -35,7 +35,7 @@ from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.passages import read_passage
 from gitmem.search.recall import recall
-from gitmem.tell.usage_log import RECALL, GivenText, handles, note_asked
+from gitmem.tell.usage_log import RECALL, ShownText, handles, record_shown
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -142,7 +142,7 @@ def make_server(memory: ServedMemory) -> DocumentServer:
             store = memory.open()
             began = store.context.clock()
             recalled = recall(topic, answer(store, topic, limit=_CANDIDATES).hits, _BUDGET)
-            note_asked(store, GivenText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
+            record_shown(store, ShownText(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, client_text(error.sentences)) from error
         if not recalled.text:

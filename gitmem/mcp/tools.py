@@ -30,7 +30,7 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import act_on, find_fact
 from gitmem.record.read import glance
 from gitmem.record.save import labelled, save_text
-from gitmem.record.working_memory import apply_events, brief, change_of, change_working, find_working
+from gitmem.record.working_memory import apply_events, brief, change_working, find_working, requested_change
 from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.layers import store_for_session
@@ -311,7 +311,7 @@ def memory_task(
         memory = find_working(store, own)
     else:
         at = call.began.isoformat()
-        change = change_of(
+        change = requested_change(
             act, text, at, steps=steps, sure=confidence or None, why=why, lists="act=show lists them with their ids."
         )
         memory = change_working(store, own, change)

@@ -72,11 +72,11 @@ _FILES = tuple(f"{word}: " for word in LABEL_FILES)
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
 
 
-class Remembered(Value):
+class TurnEntries(Value):
     """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
 
     logged: Placed
-    told: Entry | None
+    recent: Entry | None
     subject: str
 
 
@@ -87,7 +87,7 @@ def remember(
     *,
     exchange: bool = True,
     answer_chars: int = ANSWER_LENGTH,
-) -> Remembered | None:
+) -> TurnEntries | None:
     """Return the entries of a turn, None for an idle one: an empty prompt or a notification.
 
     File names are made relative to the first of the folders `roots` that contains the file; `boot_lines` are lines of
@@ -105,7 +105,7 @@ def remember(
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
     entry = _exchange(turn, asked, done, files) if is_exchange else None
-    return Remembered(Placed(TIMELINE, logged, turn.started), entry, f"{EXCHANGE}: {head}")
+    return TurnEntries(Placed(TIMELINE, logged, turn.started), entry, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(

@@ -23,7 +23,12 @@ from gitmem.model.lines import marks_of
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
-TOLD = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds that have a line once learned
+KINDS_WITH_LINE = (
+    FactKind.DECISION,
+    FactKind.PREFERENCE,
+    FactKind.RULE,
+    FactKind.ISSUE,
+)  # kinds that have a line once learned
 SECTIONS = {  # of `memory.md`, by kind; a pattern has a line only if somebody saved it
     FactKind.DECISION: CORE_DECISIONS,
     FactKind.PREFERENCE: CORE_DECISIONS,

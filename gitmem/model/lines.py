@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import ID_FORM, tail_of
 from gitmem.model.fact import Fact, FactKind, fact_id
-from gitmem.model.validity import FactPlace, Standing, Status, what_holds
+from gitmem.model.validity import FactPlace, Standing, Status, fact_statuses
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
@@ -192,9 +192,9 @@ def _places(statement: str, name: str, text: str) -> list[tuple[int, int, str]]:
 
 
 def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Marks:
-    """Return the marks of these facts; `places` as in `what_holds`."""
+    """Return the marks of these facts; `places` as in `fact_statuses`."""
     known = {fact.id: fact for fact in facts}
-    statuses = what_holds(known.values(), places)
+    statuses = fact_statuses(known.values(), places)
     sources: dict[str, list[str]] = {}
     words, wordings = {}, {}
     for fact in known.values():

@@ -82,7 +82,7 @@ class FactPlace(Value):
         return {
             Ground.LEARNED: f"{learned}, which is not merged here",
             Ground.UNKNOWN: f"{learned} at {self.commit[:_SHORT]}, a commit that is not known here",
-            Ground.BRANCH: f"{learned}, and holds only there",
+            Ground.BRANCH: f"{learned}, and in force only there",
             Ground.WAITS: f"{learned}, which is gone and was never merged; see `gitmem review`",
         }[self.ground]
 
@@ -106,7 +106,7 @@ class Status(Value):
 
     `successor` is the id of the last known fact in its chain of successors; `since` is when it ended, None while in
     force; `disputes` are the ids of facts in force that contradict it. `place` is where in the project's history it was
-    learned, None if it holds here.
+    learned, None if it applies here.
     """
 
     standing: Standing
@@ -143,7 +143,7 @@ _ENDED = {
 }
 
 
-def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
+def fact_statuses(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
     """Return the status of each fact by its id; in a circle, the one changed last is in force."""
     known = {fact.id: fact for fact in facts}
     ended = {fact.id: fact for fact in known.values() if fact.status not in BINDING}
@@ -173,7 +173,7 @@ def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> d
 def in_force(facts: Iterable[Fact]) -> list[Fact]:
     """Return the facts in force, in order, each once."""
     known = {fact.id: fact for fact in facts}
-    statuses = what_holds(known.values())
+    statuses = fact_statuses(known.values())
     return [fact for fact in known.values() if statuses[fact.id].holds]
 
 

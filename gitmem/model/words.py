@@ -78,14 +78,14 @@ def about_line(text: str) -> str:
 # Who wrote a text
 
 
-def is_from_user(told: Mapping[str, object]) -> bool | None:
+def is_from_user(fields: Mapping[str, object]) -> bool | None:
     """Return whether a host's record or payload says that the user wrote its text; None if it does not say.
 
     An unknown kind of origin is not the user.
     """
-    if any(told.get(mark) is True for mark in _NOT_TYPED) or any(told.get(mark) for mark in _WOKEN):
+    if any(fields.get(mark) is True for mark in _NOT_TYPED) or any(fields.get(mark) for mark in _WOKEN):
         return False
-    origin, source = told.get("origin"), told.get("promptSource")
+    origin, source = fields.get("origin"), fields.get("promptSource")
     kind = origin.get("kind") if isinstance(origin, dict) else origin
     if kind is not None and kind != "unclassified":
         return kind in _USERS

@@ -291,7 +291,7 @@ def _tried_since(memory: WorkingMemory, at: str) -> list[str]:
     return [*files, *(f"`{command}`" for command in ran if has_effect(command))]
 
 
-def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
+def with_context_size(memory: WorkingMemory, tokens: int) -> WorkingMemory:
     """Add the growth of the agent's context since the last look; after a compaction it is smaller."""
     counts = memory.statistics
     more = max(tokens - counts.context, 0) if counts.context else 0

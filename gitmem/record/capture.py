@@ -32,7 +32,7 @@ from gitmem.document.ids import MEMORY, daily_path, scope_tags, session_tag, slu
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
-from gitmem.model.entries import Placed, Remembered, joined_exchange, relative_files, remember
+from gitmem.model.entries import Placed, TurnEntries, joined_exchange, relative_files, remember
 from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
 from gitmem.model.identity import known_id, queued_as, saved_in, without_known_words
@@ -52,9 +52,9 @@ from gitmem.store.transaction import Transaction
 
 
 def log_changes(
-    transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
+    transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, continued: bool = False
 ) -> tuple[dict[str, bytes | None], list[str]]:
-    """Return the logs with new or completed entries, and the entries' ids; `goes_on`: a part of the turn was saved."""
+    """Return the logs with new or completed entries, and the entries' ids; `continued`: a part of the turn is saved."""
     changes: dict[str, bytes | None] = {}
     ids = []
     tags = session_tag(session)
@@ -64,7 +64,7 @@ def log_changes(
             if placed.entry.label != EXCHANGE or transaction.read(path) is None:  # that day was consolidated
                 continue
             before, new = split_fields(text), split_fields(placed.entry.text)
-            changed = clean_text(render_fields(join_fields(before, new) if goes_on else _updated(before, new)))
+            changed = clean_text(render_fields(join_fields(before, new) if continued else _updated(before, new)))
             if changed == text:
                 continue
             placed = placed._replace(entry=placed.entry._replace(text=changed))  # noqa: PLW2901
@@ -212,7 +212,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if remembered is None:
         return []
     book = FactBook(store, transaction)
-    changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, goes_on=not turn.prompt)
+    changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, continued=not turn.prompt)
     changes |= written_lines(transaction, store, turn)
     changes |= _without_queued(transaction, changes, clean)
     if turn.closed and not changes:
@@ -220,8 +220,8 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     archive = rotate_if_full(transaction, store)
     facts = learn(book, clean, boot)
     changes |= facts
-    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered.told, _state_of(store, book, turn))
-    entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered.recent, _state_of(store, book, turn))
+    entries = dict.fromkeys([*([remembered.recent.id] if remembered.recent else []), *ids])
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
     transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
@@ -270,7 +270,7 @@ def _work_tree(folder: str) -> str:
         return ""
 
 
-def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
+def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> TurnEntries | None:
     """Return the entries of a turn, without those that `memory.md` already contains."""
     remembered = remember(
         turn,
@@ -284,13 +284,13 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
     if turn.prompt:
         known = saved and split_fields(saved[1]).answer  # memory.md contains or contained it
-        return remembered._replace(told=None) if known else remembered
+        return remembered._replace(recent=None) if known else remembered
     before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
     if before is None:
         return remembered
-    continued = remembered.told  # the turn continues a saved one: both make one exchange
+    continued = remembered.recent  # the turn continues a saved one: both make one exchange
     joined = continued._replace(text=joined_exchange(before.entry.text, continued.text)) if continued else None
-    return remembered._replace(told=joined)
+    return remembered._replace(recent=joined)
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:

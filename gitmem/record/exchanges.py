@@ -34,7 +34,7 @@ from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
 from gitmem.record.read import boot_lines, redacted
 from gitmem.record.save import rotate_if_full
-from gitmem.record.tally import Heard, noting
+from gitmem.record.tally import UserText, noting_user_texts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -92,9 +92,9 @@ class Made(Value):
     is_last_word: bool = False
 
 
-def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `heard` gets its texts in the user's place."""
-    turns = fold(noting(hook_events(parts, host), [] if heard is None else heard))
+def turns_of(parts: Iterable[Record], session: str, host: str, user_texts: list[UserText] | None = None) -> list[Turn]:
+    """Return the turns of a finished session's transcript; `user_texts` gets its texts in the user's place."""
+    turns = fold(noting_user_texts(hook_events(parts, host), [] if user_texts is None else user_texts))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 

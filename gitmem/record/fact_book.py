@@ -20,12 +20,12 @@ from gitmem.model.validity import (
     Standing,
     dispute,
     ended,
+    fact_statuses,
     in_force,
     revived,
     reworded,
     settle_both,
     supersede,
-    what_holds,
 )
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.citations import checked_out, cite
@@ -82,7 +82,7 @@ class FactBook:
         facts |= supersede(facts, loser, winner, when) if sure else dispute(facts, loser, winner)
         return self.changes([*facts.values()])
 
-    def resolve_one(self, identifier: str, when: datetime, how: str) -> Changes:
+    def end_fact(self, identifier: str, when: datetime, how: str) -> Changes:
         """Return the file changes that resolve an open issue, or retire another fact in force."""
         fact = self.read(self.known()[identifier])
         return self.changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
@@ -110,7 +110,7 @@ class FactBook:
         code = self.store.code()
         return (code, *checked_out(code)) if code else (None, "", "")
 
-    def learned_now(self, made: Fact) -> Fact:
+    def with_citations(self, made: Fact) -> Fact:
         """Return a new fact with the checked-out branch and commit, and the lines of code it mentions."""
         if self.store.is_user_store or made.commit:
             return made
@@ -138,7 +138,7 @@ class FactBook:
 
         if existing is None:
             age = self.store.context.clock() - made.created
-            made = self.learned_now(made) if age < LIVE else made
+            made = self.with_citations(made) if age < LIVE else made
             self.new.append(made)
         fact = made if existing is None else with_source(revived(existing, self.transaction.now), source)
         facts = {fact.id: fact}
@@ -199,10 +199,10 @@ class FactBook:
         return {fact.path: render_fact(fact) for fact in facts}
 
 
-def known_as(store: Store, event: Save) -> Fact | None:
+def existing_fact(store: Store, event: Save) -> Fact | None:
     """Return the undisputed fact in force with the words of a save, which need not be saved then."""
     made = fact_of(event, clean_text(redact(event.text, allow=store.config.redaction.allow).text))
-    status = what_holds(facts := known_facts(store))
+    status = fact_statuses(facts := known_facts(store))
     undisputed = (fact for fact in facts if status[fact.id].standing is Standing.IN_FORCE)
     return twin_of(made, undisputed) if made else None
 
@@ -229,11 +229,11 @@ def fact_of(event: Save, text: str) -> Fact | None:
 
 def _said_again(existing: Fact, made: Fact, now: datetime) -> Fact:
     """Return an existing fact stated again, with the project parts of both, and words that a purge removed."""
-    existing = existing._replace(scope=wider(existing, made))
+    existing = existing._replace(scope=joined_scope(existing, made))
     return reworded(existing, made.text, now) if existing.status is FactStatus.PURGED else existing
 
 
-def wider(first: Fact, second: Fact) -> tuple[str, ...]:
+def joined_scope(first: Fact, second: Fact) -> tuple[str, ...]:
     """Return the parts of the project of two facts that say the same."""
     return tuple(dict.fromkeys((*first.scope, *second.scope))) if first.scope and second.scope else ()
 

@@ -18,11 +18,11 @@ from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.git.log import Commit, log
-from gitmem.history.authors import People, look_up_all
+from gitmem.history.authors import Authors, look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.similarity import WEIGHED, contradict, has_same_words, may_concern, rivals_of
-from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede, what_holds
+from gitmem.model.validity import dispute, ended, fact_statuses, in_force, revived, reworded, settle_both, supersede
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
@@ -35,15 +35,15 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
-BOTH_HOLD = "Both hold:"  # prefix of a commit's subject
+BOTH_IN_FORCE = "Both hold:"  # prefix of a commit's subject
 _MOST_NAMED = 5  # facts in an error
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
 _UNREADABLE = "'gitmem doctor' names the line that is wrong."
 
 
-class MovedOnError(GitmemError):
-    """A fact has changed since the user saw it who edits it."""
+class FactChangedError(GitmemError):
+    """A fact has changed since the user who edits it saw it."""
 
 
 def find_fact(store: Store, text: str, kind: FactKind | None = None) -> Fact:
@@ -70,7 +70,7 @@ def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
         remedy = f"To have it in force again: gitmem facts confirm {exact[-1].id}"
         raise NotFoundError(f"{exact[-1].id} says that, and is {exact[-1].status} already.", remedy)
     near = (saying or [fact for fact in current if may_concern(fact.description, text)])[:_MOST_NAMED]
-    whose = People(store).whose  # an error is not fenced, so it must not quote another author
+    whose = Authors(store).other_authors  # an error is not fenced, so it must not quote another author
     listed = "; ".join(f"{fact.id} {f'by {by}' if (by := whose(fact.id)) else fact.description}" for fact in near)
     what = "More than one fact in force says" if saying else "No fact in force says"
     remedy = f"Give the id of one: {listed}" if near else "'gitmem facts list' lists them."
@@ -203,7 +203,7 @@ def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
     """Supersede one fact by another; returns the commits. Raises RefusedError if it is the same fact."""
     if loser.id == winner.id:
-        raise RefusedError("A fact cannot take its own place.", "Name the fact that holds instead of it.")
+        raise RefusedError("A fact cannot supersede itself.", "Name the fact that is in force instead of it.")
     now, subject = store.context.clock(), f"Supersede: {loser.description}"
     return change_facts(store, [winner, loser], lambda linked: supersede(linked, loser.id, winner.id, now), subject)
 
@@ -228,7 +228,7 @@ def change_facts(
     """Commit changes to facts, and to those linked with them; returns the commits.
 
     `plan` gets all of these by id and returns the changed ones. A fact given with its content is changed only while its
-    file still has that content. Else raises MovedOnError, and nothing is changed.
+    file still has that content. Else raises FactChangedError, and nothing is changed.
     """
 
     def commit(transaction: Transaction) -> None:
@@ -242,7 +242,7 @@ def change_facts(
                 fact = linked[name]
                 wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
         if any(fact.source and fact.id in linked and fact.source != linked[fact.id].source for fact in facts):
-            raise MovedOnError("The fact has been changed meanwhile.", "Look at it again, then repeat what you did.")
+            raise FactChangedError("The fact has been changed meanwhile.", "Look at it, then try again.")
         if missing := [fact.path for fact in facts if fact.id not in linked]:
             raise NotFoundError(f"{missing[0]} cannot be read as a fact.", _UNREADABLE)
         changed = [fact for name, fact in plan(linked).items() if fact != linked[name]]
@@ -288,7 +288,7 @@ class Pair(Value):
 def waiting_pairs(store: Store) -> list[Pair]:
     """Return the waiting pairs, each once, in the order of their newer facts."""
     facts = {fact.id: fact for fact in known_facts(store)}
-    disputed = {key: status.disputes for key, status in what_holds(facts.values()).items() if status.disputes}
+    disputed = {key: status.disputes for key, status in fact_statuses(facts.values()).items() if status.disputes}
     pairs = []
     for first, others in disputed.items():
         for second in others:
@@ -298,21 +298,21 @@ def waiting_pairs(store: Store) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))
 
 
-class Holds(StrEnum):
-    """Which of two facts is in force."""
+class PairChoice(StrEnum):
+    """Which of two contradicting facts stays in force."""
 
     NEWER = "newer"
     OLDER = "older"
     BOTH = "both"
 
 
-def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
+def decide(store: Store, pair: Pair, holds: PairChoice) -> tuple[str, ...]:
     """Supersede one fact of a pair, or keep both; return the commits."""
-    if holds is Holds.NEWER:
+    if holds is PairChoice.NEWER:
         return supersede_fact(store, pair.older, pair.newer)
-    if holds is Holds.OLDER:
+    if holds is PairChoice.OLDER:
         return supersede_fact(store, pair.newer, pair.older)
-    names, subject = (pair.older.id, pair.newer.id), f"{BOTH_HOLD} {pair.newer.description}"
+    names, subject = (pair.older.id, pair.newer.id), f"{BOTH_IN_FORCE} {pair.newer.description}"
     return change_facts(store, [pair.newer, pair.older], lambda linked: settle_both(linked, *names), subject)
 
 
@@ -341,7 +341,7 @@ def _words_of(fact: Fact) -> str:
     return f"{fact.id} {zlib.crc32(fact.description.encode('utf-8', 'replace')):08x}"
 
 
-def look_at_arrivals(store: Store) -> bool:
+def compare_arrivals(store: Store) -> bool:
     """Compare all facts from a sync, a clone, a backup or an import, and look up their authors.
 
     Call it before anything shows them. Return whether it changed the memory. After a failure, the next session's
@@ -380,7 +380,7 @@ def _is_settled(store: Store, *facts: Fact) -> bool:
     return any(
         all(is_in(commit, fact) for fact in facts)
         if commit.value(Trailer.MODEL)
-        else commit.subject.startswith(BOTH_HOLD) and names <= {*commit.values(Trailer.FACT)}
+        else commit.subject.startswith(BOTH_IN_FORCE) and names <= {*commit.values(Trailer.FACT)}
         for commit in commits
     )
 

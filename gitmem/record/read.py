@@ -125,7 +125,7 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
     last = {turn.session: turn.key for turn in pending.turns}
 
-    def told(turn: Turn) -> Turn:
+    def completed(turn: Turn) -> Turn:
         path = transcripts.get(turn.session, "")
         if turn.answer or not path or last[turn.session] != turn.key:
             return turn
@@ -133,7 +133,7 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         answer, interrupted = (recorded.answer, recorded.interrupted) if recorded else ("", True)
         return turn._replace(answer=answer, closed=True, interrupted=interrupted)
 
-    return tuple(map(told, pending.turns))
+    return tuple(map(completed, pending.turns))
 
 
 def boot_lines(store: Store) -> frozenset[str]:
@@ -218,7 +218,7 @@ def context_tokens(path: str) -> tuple[int, int]:
 def in_context(path: str, marker: str) -> bool:
     """Return whether a transcript contains `marker` after its last compaction.
 
-    Only the end of a large transcript is read; if it has neither, the marker is assumed to be before it.
+    Only the end of a large transcript is read; if it has neither, the marker is assumed to be in the part before.
     """
     data, whole = read_end(path, _MARKER_BYTES)
     marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')

@@ -37,7 +37,7 @@ class Saved(Value):
     """A committed save: its entry's id, and the commit (None if another process made it).
 
     The id is the fact's for a type that lasts. `redacted` counts the secrets and `<private>` passages
-    removed from its text, by kind. `known`: nothing was saved, as a fact in force has the same words.
+    removed from its text, by kind. `known` is a sentence if nothing was saved, as a fact in force has the same words.
     """
 
     id: str
@@ -102,10 +102,10 @@ def save_text(
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
     event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host, forbids, enforce))
     if kind.lasts:
-        from gitmem.record.fact_book import known_as
+        from gitmem.record.fact_book import existing_fact
 
         store.check_writes()
-        if fact := known_as(store, event):
+        if fact := existing_fact(store, event):
             known = f"Already known: {fact.kind} {fact.id}, since {fact.created:%Y-%m-%d}: {fact.description}"
             return Saved(fact.id, None, None, (), {}, plain(known))
     saved = save(store, event, scan=True)

@@ -32,7 +32,7 @@ _COMPARED = 60  # words of a text that are compared, as long texts are shortened
 _WORD = re.compile(r"\w+")
 
 
-class Heard(Value):
+class UserText(Value):
     """A text in the user's place in a transcript; "" for a notice, which the user did not write.
 
     A queued one may be repeated as a prompt.
@@ -43,15 +43,15 @@ class Heard(Value):
     is_queued: bool = False
 
 
-def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEvent]:
-    """Yield the events of a transcript, and add their texts in the user's place to `heard`."""
+def noting_user_texts(events: Iterable[HookEvent], user_texts: list[UserText]) -> Iterator[HookEvent]:
+    """Yield the events of a transcript, and add their texts in the user's place to `user_texts`."""
     for event in events:
         if event.kind is HookKind.NOTICE:
-            heard.append(Heard(event.at, ""))
+            user_texts.append(UserText(event.at, ""))
         elif event.kind is HookKind.PROMPT:
-            heard.append(Heard(event.at, event.text))
+            user_texts.append(UserText(event.at, event.text))
         added = WordKind.ADDITION
-        heard += [Heard(event.at, bare, words.kind is added) for words in event.words if (bare := _bare(words))]
+        user_texts += [UserText(event.at, bare, words.kind is added) for words in event.words if (bare := _bare(words))]
         yield event
 
 
@@ -62,13 +62,13 @@ def _bare(words: UserWords) -> str:
     return words.text or words.about
 
 
-def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
+def missing_words(store: Store, user_texts: Sequence[UserText], turns: Sequence[Turn]) -> Counter[str]:
     """Count the texts in the user's place that the daily logs lack, by reason; `turns` are the transcript's."""
     boot = boot_lines(store)
-    saved = _saved(store, heard, turns)
+    saved = _saved(store, user_texts, turns)
     logged = set(saved)
     missing: Counter[str] = Counter()
-    for words in heard:
+    for words in user_texts:
         clean = cleaner(store, words.at)(human_text(words.text) or words.text)
         head = _head(clean)
         if words.text and not head:  # private or purged
@@ -86,9 +86,9 @@ def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -
     return missing
 
 
-def _saved(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
+def _saved(store: Store, user_texts: Sequence[UserText], turns: Sequence[Turn]) -> Counter[str]:
     """Count each text in the logs around the days of a transcript, or with one of its turns."""
-    times = [words.at for words in heard] + [turn.started for turn in turns]
+    times = [words.at for words in user_texts] + [turn.started for turn in turns]
     paths = dict.fromkeys(daily_path((at + days).strftime("%Y-%m-%d")) for at in times for days in _DAYS)
     named = files_naming(store, [turn.exchange_id for turn in turns]) if turns else ()
     paths |= dict.fromkeys(path for path in named if path.startswith("daily/"))
@@ -106,12 +106,12 @@ def _head(text: str) -> str:
     return " ".join(_WORD.findall(text)[:_COMPARED]) or text.strip()
 
 
-def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequence[Turn]) -> None:
+def note_missing(store: Store, path: str, user_texts: Sequence[UserText], turns: Sequence[Turn]) -> None:
     """Log, for `gitmem doctor`, how many messages of a transcript the store lacks, and why."""
-    prompts = {" ".join(words.text.split()) for words in heard if not words.is_queued}
-    heard = [words for words in heard if not (words.is_queued and " ".join(words.text.split()) in prompts)]
-    missing = missing_words(store, heard, turns)
+    prompts = {" ".join(words.text.split()) for words in user_texts if not words.is_queued}
+    user_texts = [words for words in user_texts if not (words.is_queued and " ".join(words.text.split()) in prompts)]
+    missing = missing_words(store, user_texts, turns)
     if missing:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(missing.items()))
-        notice = f"the day's log lacks {missing.total()} of its {count(len(heard), 'message')} ({reasons})."
+        notice = f"the day's log lacks {missing.total()} of its {count(len(user_texts), 'message')} ({reasons})."
         FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {notice}"))

@@ -30,7 +30,7 @@ from gitmem.model.working import (
     apply,
     begin,
     decide,
-    look_at_context,
+    with_context_size,
 )
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.record.read import clean_fields, cleaner
@@ -97,7 +97,7 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
     return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
 
 
-def change_of(
+def requested_change(
     act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
 ) -> Callable[[WorkingMemory], WorkingMemory]:
     """Return the change that a user or an agent asks for: start, note, hypothesis, confirm and so on.
@@ -111,7 +111,7 @@ def change_of(
         "plan": lambda memory: working.set_plan(memory, [working.PlanStep(step) for step in steps]),
         "note": lambda memory: working.note(memory, text),
         "error": lambda memory: working.fail(memory, text, at),
-        "hypothesis": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "hypothesis": lambda memory: add_hypothesis(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
         "decide": lambda memory: decide(memory, text, at, why),
         "complete": lambda memory: working.end_task(memory, working.TaskStatus.COMPLETED),
         "abandon": lambda memory: working.end_task(memory, working.TaskStatus.ABANDONED),
@@ -120,7 +120,7 @@ def change_of(
     return changes.get(act, settle)
 
 
-def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
+def add_hypothesis(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
     """Add a hypothesis; a repeated one keeps the higher confidence and the evidence of both."""
     line = one_line(text, LINE)
     reasons = tuple(one_line(reason, LINE) for reason in evidence)
@@ -225,7 +225,7 @@ def _followed(
     for event in events:
         if _mark(event) not in seen:
             memory = apply(memory, event)
-    memory = look_at_context(memory, tokens) if tokens else memory
+    memory = with_context_size(memory, tokens) if tokens else memory
     # Events that left the spool are never applied again.
     return memory, frozenset(map(_mark, events))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.marks import sources_of
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
@@ -114,7 +114,7 @@ def answer(
     parted = None if hurried else query.parted(matched)
     if parted is not None and (at or history or sources.has_any(store, pools[0], _new_texts(query, parted))):
         result = _search(store, parted, filters, scope, similar)[2]
-    return result if hurried else result._replace(hits=with_authors(filters.people or People(store), result.hits))
+    return result if hurried else result._replace(hits=with_authors(filters.people or Authors(store), result.hits))
 
 
 def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
@@ -124,9 +124,9 @@ def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
             yield [needle.text for needle in part.needles if needle not in term.needles]
 
 
-def with_authors(people: People, hits: Iterable[Hit]) -> list[Hit]:
+def with_authors(people: Authors, hits: Iterable[Hit]) -> list[Hit]:
     """Return hits with their authors; a hit takes a millisecond in a store of 100,000 exchanges."""
-    hits = [hit._replace(author=people.whose(hit.entry, hit.path)) for hit in hits]
+    hits = [hit._replace(author=people.other_authors(hit.entry, hit.path)) for hit in hits]
     rules = (hit.marks.facts.get(hit.entry) if hit.marks and hit.author else None for hit in hits)
     return [hit._replace(awaits=bool(rule and people.awaits(rule))) for hit, rule in zip(hits, rules, strict=True)]
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from gitmem.document.entry import STATE, MemoryType
 from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.model.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import Marks
@@ -46,7 +46,7 @@ class Filters(Value):
     since: str = ""
     until: str = ""
     authors: tuple[str, ...] = ()
-    people: People | None = None
+    people: Authors | None = None
 
     def allow_path(self, path: str) -> bool:
         """Return whether a file passes; its units may still fail `allow`."""
@@ -91,7 +91,7 @@ def read_filters(store: Store, query: Query) -> Filters:
         since=_moment(store, query, "since"),
         until=_moment(store, query, "until"),
         authors=authors,
-        people=People(store) if authors else None,
+        people=Authors(store) if authors else None,
     )
 
 
@@ -112,12 +112,12 @@ def check_types(text: str) -> None:
             raise FilterError(f"There is no type {name!r}.", f"{hint}The types are {', '.join(known)}.")
 
 
-def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
+def _is_by(authors: Sequence[str], people: Authors, identifier: str) -> bool:
     """Return whether a memory is by one of these authors, given as a part of a name or address, or "me"."""
     if (origin := people.origin(identifier)) is None:
         return False
     name = f"{origin.author} {origin.email}".casefold()
-    return any(people.is_own(origin) if author == _ME else author in name for author in authors)
+    return any(people.is_users(origin) if author == _ME else author in name for author in authors)
 
 
 def allowed_text(query: Query, units: Units, unit: Unit) -> bool:

@@ -7,7 +7,7 @@ from functools import cache
 
 from gitmem.document.entry import Entry, find_entries, without_ids
 from gitmem.document.ids import is_fact_id, scopes_in, session_tag, short_session
-from gitmem.history.authors import AWAITS, People
+from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import marked
 from gitmem.model.exchange import EXCHANGE, Fields, refutation_in, split_fields
 from gitmem.model.lines import Marks, marked_parts, with_marks
@@ -53,10 +53,10 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     their ids. Text of a `commit` has no marks (`gitmem.history.marks.marked`).
     """
     text = text if commit else marked(store, text, path)
-    people = People(store)
-    if people.all_mine:
+    authors = Authors(store)
+    if authors.all_mine:
         return text
-    whole = people.whose("", path) if path else ""
+    whole = authors.other_authors("", path) if path else ""
     header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
     first = _end_of_line(text, header.end() if header else 0)
     entries = find_entries(text)
@@ -64,7 +64,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
         whole = ""  # the text begins with an entry: a name after its id would end the entry
     names = {first: whole} if whole else {}
     for entry in entries:
-        name = people.whose(entry.entry.id)
+        name = authors.other_authors(entry.entry.id)
         if name and name != whole:
             names[text.rindex(f" ^{entry.entry.id}", entry.start, _end_of_line(text, entry.start))] = name
     for at in sorted(names, reverse=True):

@@ -103,7 +103,7 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
         if parse_fact(units.text.encode("utf-8", "surrogateescape"), path) is None
     }
     ranked = [item for item in ranked if item.units.path not in broken]
-    tokens = frozenset[str]().union(*(pool.told for pool in asked.pools))
+    tokens = frozenset[str]().union(*(pool.covered for pool in asked.pools))
     return [item for item in ranked if not _repeats(item.units, item.index, tokens)] if tokens else ranked
 
 

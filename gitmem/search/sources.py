@@ -60,7 +60,7 @@ class Pool(Value):
     """The files read from a source.
 
     The source is larger by the factor `times` in bytes; `counts` are the numbers of each term in the source, if empty
-    those in the files. `complete`: all matching files were read; `told` are the days and weeks fully covered by days
+    those in the files. `complete`: all matching files were read; `covered` are the days and weeks fully covered by days
     kept from history; `lacking` has, by file, the numbers of terms that need not be looked for.
     `texts` are all lines of the source with a text of `scanned`, or, if that is None, the whole source in lower case.
     """
@@ -69,7 +69,7 @@ class Pool(Value):
     times: float = 1.0
     counts: Sequence[float] = ()
     complete: bool = True
-    told: frozenset[str] = frozenset()
+    covered: frozenset[str] = frozenset()
     lacking: Sequence[frozenset[int]] = ()
     texts: Sequence[str] = ()
     scanned: frozenset[str] | None = frozenset()
@@ -102,7 +102,7 @@ def work_tree(
             everything if terms else [text for text in everything if any(literal in text.low for literal in literals)]
         )
         times = _times(size, sum(units.size for units in read))
-        return Pool(read, times, told=documents.told, texts=[units.low for units in everything], scanned=None)
+        return Pool(read, times, covered=documents.covered, texts=[units.low for units in everything], scanned=None)
     large = size > MANY_BYTES
     if hurried:
         _want_texts(store)
@@ -144,7 +144,7 @@ def _chosen(
     counts = [max(count, unscanned.get(number, 0.0)) for number, count in enumerate(chosen.counts)]
     times = _times(size, sum(units.size for units in read))
     lacking = [numbers for _, numbers in files]
-    return Pool(read, times, counts, is_all and not unscanned, documents.told, lacking)
+    return Pool(read, times, counts, is_all and not unscanned, documents.covered, lacking)
 
 
 def has_any(store: Store, pool: Pool, groups: Iterable[Sequence[str]]) -> bool:
@@ -176,7 +176,7 @@ class Documents:
         self._versions: dict[str, FileVersion | None] = {}
 
     @property
-    def told(self) -> frozenset[str]:
+    def covered(self) -> frozenset[str]:
         """The days kept from history, and their weeks: weeks and months only repeat them."""
         days = {day.day for day in self._days.values()}
         return frozenset(days.union(map(week_name, days)))

@@ -15,7 +15,7 @@ from gitmem.document.ids import slug
 from gitmem.hosts.registry import read_payload
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, set_mark, write_json
-from gitmem.store.heard import note_event_arrival
+from gitmem.store.last_event import note_event_arrival
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store

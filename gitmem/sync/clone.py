@@ -33,7 +33,7 @@ from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs
 from gitmem.git.setup import check_out, make_root
 from gitmem.history.sessions import count_sessions
-from gitmem.model.validity import what_holds
+from gitmem.model.validity import fact_statuses
 from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
@@ -275,7 +275,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     paths = read_tree(git, bundled[branch])
     records = {"sessions": count_sessions(store)}
     records |= {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
-    records["ended"] = sum(not status.holds for status in what_holds(known_facts(store)).values())
+    records["ended"] = sum(not status.holds for status in fact_statuses(known_facts(store)).values())
     records["facts"] -= records["ended"]
     return Backup(
         file, os.path.getsize(file), bundled[branch], tuple(bundled[ref] for ref in refs[1:]), settings, records

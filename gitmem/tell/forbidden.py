@@ -16,7 +16,7 @@ from itertools import islice
 
 from gitmem.document.ids import digest, do_meet
 from gitmem.document.message import one_line
-from gitmem.history.authors import People, note_confirmed
+from gitmem.history.authors import Authors, note_confirmed
 from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import Fact, day_of, parse_fact
@@ -55,7 +55,7 @@ class Firing(Value):
     made: bool = False
 
 
-class Counted(Value):
+class RuleCounts(Value):
     """How often a rule fired, and how often the call was made nevertheless."""
 
     fired: int = 0
@@ -103,11 +103,11 @@ def note_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
         _append(private, [json.dumps({"made": True, "session": session, "call": call}) for session, call in rows])
 
 
-def firings_by_rule(private: str) -> dict[str, Counted]:
+def firings_by_rule(private: str) -> dict[str, RuleCounts]:
     """Return how often each rule fired and was ignored, by its id."""
     found = firings(private)
     fired, ignored = Counter(firing.rule for firing in found), Counter(firing.rule for firing in found if firing.made)
-    return {rule: Counted(number, ignored[rule]) for rule, number in fired.items()}
+    return {rule: RuleCounts(number, ignored[rule]) for rule, number in fired.items()}
 
 
 def _append(private: str, lines: list[str]) -> None:
@@ -142,8 +142,8 @@ class Answer(Value):
 def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = True, made: bool = False) -> Answer:
     """Return the answer to a tool call, an empty one if no rule in force forbids it.
 
-    The call is about to be made, or already `made` if the agent `hears` nothing before a call: then only asking and
-    refusing happen before it, and the rule is shown with its result; making the call does not count as ignoring it.
+    The call is about to be made, or was already `made`. An agent that `hears` nothing before a call can only be made to
+    ask or refuse then; it is shown the rule with the result, and the call does not count as ignoring the rule.
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
     met = [
@@ -153,7 +153,7 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     met = [(rule, literal) for rule, literal in met if literal]
     if not met:
         return Answer()
-    people = People(store)
+    people = Authors(store)
     met = [(rule, literal) for rule, literal in met if not people.awaits(rule)]
     decisions = (Decision.TELL if newer_rivals(store, rule) else decision_of(rule) for rule, _ in met)
     decision = max(decisions, key=[*Decision].index, default=Decision.TELL)
@@ -207,13 +207,13 @@ def newer_rivals(store: Store, rule: Fact) -> list[Fact]:
     return [rival for rival in rivals if (rival.when, rival.id) > (rule.when, rule.id)]
 
 
-def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[tuple[Fact, Counted | None]]:
+def rules_to_review(store: Store, facts: Sequence[Fact] | None = None) -> list[tuple[Fact, RuleCounts | None]]:
     """Return the rules that wait for a user: others' to confirm, with None, and ignored ones, with their counts."""
     rules = forbidding(store, facts)
     if not rules:
         return []
-    people, fired = People(store), firings_by_rule(store.private)
-    numbers = [(rule, None if people.awaits(rule) else fired.get(rule.id, Counted())) for rule in rules]
+    people, fired = Authors(store), firings_by_rule(store.private)
+    numbers = [(rule, None if people.awaits(rule) else fired.get(rule.id, RuleCounts())) for rule in rules]
     return [(rule, number) for rule, number in numbers if number is None or number.is_ignored]
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
-from gitmem.history.authors import AWAITS, People
+from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
@@ -36,11 +36,11 @@ from gitmem.search.recall import with_own
 from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_patterns, read_pattern
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import counts, fix_line, match, own_part
+from gitmem.tell.known_errors import counts, fix_line, match, user_part
 from gitmem.tell.prompt import excerpt_of, needles_of, plain_query
 from gitmem.tell.risk import from_other, without_risk
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
-from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
+from gitmem.tell.usage_log import BEGINS, GUIDE, ShownText, record_shown, usefulness_of
 from gitmem.text.sentences import seen_times
 from gitmem.values import Value
 
@@ -136,7 +136,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     lines = _kept(store, advice)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
-    note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
+    record_shown(store, ShownText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
     return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2), _complexity(store, task))
 
 
@@ -158,14 +158,14 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
     """Yield lines with the name of an author who is not the user, and without that author's risky commands."""
-    people, facts = People(store), {fact.id: fact for fact in known_facts(store) if fact.forbids}
+    authors, facts = Authors(store), {fact.id: fact for fact in known_facts(store) if fact.forbids}
     for line in lines:
         handle = line.sources[0]  # the parts of a pattern have their own authors
-        author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
+        author = "" if handle.startswith(LETTER) else authors.other_authors(handle.partition(":")[0])
         if author and handle.startswith(("e", "x")):
             yield line._replace(text=from_other(line.text, author, handle))
         else:
-            awaits = handle in facts and people.awaits(facts[handle])
+            awaits = handle in facts and authors.awaits(facts[handle])
             yield line._replace(text=_said_by(line.text, author + f"; {AWAITS}" * awaits, handle))
 
 
@@ -217,7 +217,7 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     """Yield the last errors in these files with their fixes, skipping stale ones."""
     patterns = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
     of_files = (pattern for pattern in patterns if any(_is_same(file, named) for file in pattern.files))
-    for pattern in islice(filter(None, (own_part(store, pattern) for pattern in of_files)), _FEW):
+    for pattern in islice(filter(None, (user_part(store, pattern) for pattern in of_files)), _FEW):
         best = pattern.best()
         fixed = f"fixed by {best.text}" if best else "not known to be fixed"
         text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {fixed}, last {pattern.updated:%Y-%m-%d}"
@@ -273,7 +273,7 @@ def _part_of_fact(hit: Hit, *, forbids: bool) -> AdviceKind:
 def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
     """Yield the fix of a bug pattern, or its error; nothing for other hits."""
     read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
-    pattern = own_part(store, read) if read else None
+    pattern = user_part(store, read) if read else None
     best = pattern.best() if pattern else None
     if pattern and best:
         ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.coverage.share, 1.0) * best.confidence

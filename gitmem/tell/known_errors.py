@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import do_meet
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.authorship import Origin, claim_id, counts_id
 from gitmem.history.marks import marked
 from gitmem.model.command import runs_elsewhere
@@ -23,7 +23,7 @@ from gitmem.store.known_facts import Header
 from gitmem.store.learned import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.risk import from_other
-from gitmem.tell.usage_log import COUNTS, ERROR, USELESS, Count, GivenText, known_to, note_asked, total, usefulness_of
+from gitmem.tell.usage_log import COUNTS, ERROR, USELESS, Count, ShownText, record_shown, shown_to, total, usefulness_of
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
@@ -31,33 +31,33 @@ from gitmem.values import Value
 UNKNOWN = "somebody"  # the author if no commit in the index contains it
 
 
-class Experience(Value):
+class AuthorPart(Value):
     """The part of a bug pattern from one author's commits; `author` is "" for the user."""
 
     author: str
     part: BugPattern
 
 
-def experience(store: Store, pattern: BugPattern) -> list[Experience]:
+def experience(store: Store, pattern: BugPattern) -> list[AuthorPart]:
     """Return a pattern's parts by author, the user's first, without claims about other authors' exchanges."""
-    people = People(store)
+    authors = Authors(store)
     by_author: dict[str, set[tuple[str, str]]] = {}
     for claim in claims(pattern):
-        author = _others(people, people.makers(claim_id(pattern.id, *claim)))
-        author = author or (people.other(claim[-1]) if people.makers(claim[-1]) else "")
+        author = _others(authors, authors.origins(claim_id(pattern.id, *claim)))
+        author = author or (authors.other_author(claim[-1]) if authors.origins(claim[-1]) else "")
         by_author.setdefault(author, set()).add(claim)
-    return [Experience(author, only(pattern, cases)) for author, cases in sorted(by_author.items())]
+    return [AuthorPart(author, only(pattern, cases)) for author, cases in sorted(by_author.items())]
 
 
-def own_counts(store: Store) -> list[str]:
+def user_count_files(store: Store) -> list[str]:
     """Return the paths of count files that only the user committed and no merge of others changed."""
-    people, paths = People(store), (f"{COUNTS}/{name}" for name in sorted(store.names(COUNTS)))
-    return [path for path in paths if not _others(people, people.makers(counts_id(path)))]
+    authors, paths = Authors(store), (f"{COUNTS}/{name}" for name in sorted(store.names(COUNTS)))
+    return [path for path in paths if not _others(authors, authors.origins(counts_id(path)))]
 
 
-def _others(people: People, makers: list[Origin]) -> str:
+def _others(authors: Authors, makers: list[Origin]) -> str:
     """Return the name of the first author who is not the user, "" if all are the user, `UNKNOWN` for no authors."""
-    others = [origin.author or UNKNOWN for origin in makers if not people.is_own(origin, gitmem=False)]
+    others = [origin.author or UNKNOWN for origin in makers if not authors.is_users(origin, gitmem=False)]
     return next(iter(others), "" if makers else UNKNOWN)
 
 
@@ -69,10 +69,14 @@ def counts(store: Store) -> dict[str, Count]:
 def count_files(store: Store) -> Iterator[bytes]:
     """Yield the count files of the user's machines; other users' verdicts do not count here."""
     names = {f"{COUNTS}/{name}" for name in store.names(COUNTS) if name.endswith(".json")}
-    return (data for path in own_counts(store) if path in names and (data := store.read(path))) if names else iter(())
+    return (
+        (data for path in user_count_files(store) if path in names and (data := store.read(path)))
+        if names
+        else iter(())
+    )
 
 
-class Matched(Value):
+class PatternMatch(Value):
     """A known pattern, the error that it matches, the likeness, and the solution to show, None if unknown.
 
     The pattern is one author's part of it; `author` is "" for the user.
@@ -85,19 +89,19 @@ class Matched(Value):
     author: str = ""
 
     @property
-    def told(self) -> str:
+    def shown_fix(self) -> str:
         """The text to show: what made the command work, else the cause that a model found."""
         return self.solution.text if self.solution else next(iter(self.pattern.causes), "")
 
 
-def match(store: Store, output: str, command: str = "") -> list[Matched]:
+def match(store: Store, output: str, command: str = "") -> list[PatternMatch]:
     """Return the bug patterns that match the errors in a command's output, error by error, the best first.
 
     A solution that worked here does not apply to a command in a container, and vice versa.
     """
     errors = [error for error in read_errors(output) if is_telling(error)]
     headers = pattern_headers(store) if errors else []
-    best: dict[tuple[str, str], Matched] = {}
+    best: dict[tuple[str, str], PatternMatch] = {}
     for found in (match for error in errors for match in match_error(store, error, headers, command)):
         commands = found.solution.commands if found.solution else ()
         is_elsewhere = commands and runs_elsewhere(commands[0]) != runs_elsewhere(command or commands[0])
@@ -105,7 +109,9 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     return list(best.values())
 
 
-def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
+def match_error(
+    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = ""
+) -> list[PatternMatch]:
     """Return the patterns of this part of the project that match an error, the user's first."""
     matches = []
     for header in headers:
@@ -113,13 +119,13 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], 
         pattern = read_pattern(store, header.path) if score > SAME_ERROR else None
         applies = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and applies else ()
-        matches += [Matched(part.part, error, score, part.part.best(command), part.author) for part in parts]
+        matches += [PatternMatch(part.part, error, score, part.part.best(command), part.author) for part in parts]
     return sorted(
         matches, key=lambda match: (bool(match.author), -match.score, -len(match.pattern.seen), match.pattern.id)
     )
 
 
-def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:
+def user_part(store: Store, pattern: BugPattern) -> BugPattern | None:
     """Return the part of a pattern from the user's own commits, None without one."""
     return next(
         (own.part for own in experience(store, pattern) if not own.author and own.part.seen),
@@ -127,7 +133,7 @@ def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:
     )
 
 
-def has_others(store: Store, path: str) -> bool:
+def has_other_authors(store: Store, path: str) -> bool:
     """Return whether others committed a part of a file's bug pattern."""
     pattern = read_pattern(store, path)
     return pattern is not None and any(own.author for own in experience(store, pattern))
@@ -154,7 +160,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     ran = {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
     matched = [item for item in match(store, output, command) if not (item.solution and item.solution.text in ran)]
     texts = [*fixes_of(store, matched)] or [*_occurrences_of(store, matched)]
-    known = known_to(store.private, session, now)
+    known = shown_to(store.private, session, now)
     new = [(text, ids) for text, ids in texts if ids[0] not in known]
     lead = _OTHERS if all("\nFrom " in text for text, _ in new) else _LEAD
     lines = [lead, *(plain(text) for text, _ in new), f"</{FENCE}>"] if new else []
@@ -162,15 +168,15 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     if not lines and texts:
         return ""
     ids = tuple(dict.fromkeys(identifier for _, ids in new for identifier in ids))
-    note_asked(store, GivenText(now, session, ERROR, ids), "\n".join(lines))
+    record_shown(store, ShownText(now, session, ERROR, ids), "\n".join(lines))
     return "\n".join(lines)
 
 
-def _occurrences_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _occurrences_of(store: Store, matched: Iterable[PatternMatch]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield when the user's own errors without a known fix occurred before, and where to read on."""
     for match in matched:
         pattern = match.pattern
-        if not (match.author or match.told or pattern.best()):
+        if not (match.author or match.shown_fix or pattern.best()):
             line = f"{pattern.title}\n{seen_times(len(pattern.seen))}, last on {pattern.updated:%Y-%m-%d}; "
             line += f"what fixed it is unknown. To read on: 'gitmem show ^{pattern.seen[-1]}' ^{pattern.id}"
             yield marked(store, line), (pattern.id,)
@@ -191,22 +197,22 @@ def _another_way(
             yield f"</{FENCE}>"
 
 
-def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def fixes_of(store: Store, matched: Iterable[PatternMatch]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the fix of each error, also other authors', with its sources, without those that did not help before."""
     useful = counts(store)
-    best: dict[tuple[bool, object], Matched] = {}
+    best: dict[tuple[bool, object], PatternMatch] = {}
     for match in matched:
-        if match.told and usefulness_of(useful, (match.pattern.id,)) >= USELESS:
+        if match.shown_fix and usefulness_of(useful, (match.pattern.id,)) >= USELESS:
             best.setdefault((bool(match.author), match.error), match)
     for match in sorted(best.values(), key=lambda match: bool(match.author)):
         own = best.get((False, match.error))
-        if not (match.author and own and own.told == match.told):
+        if not (match.author and own and own.shown_fix == match.shown_fix):
             yield marked(store, fix_line(match)), (match.pattern.id,)
 
 
-def fix_line(match: Matched) -> str:
+def fix_line(match: PatternMatch) -> str:
     """Return a pattern as text: the error, its number of occurrences, the fix, its date, and the pattern's id."""
-    pattern, fix, solution = match.pattern, match.told[:_MAX_FIX], match.solution
+    pattern, fix, solution = match.pattern, match.shown_fix[:_MAX_FIX], match.solution
     if match.author:
         return f"{pattern.title}\n{from_other(fix, match.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))

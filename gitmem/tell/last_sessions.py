@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gitmem.document.entry import Entry, entry_id, find_entries, is_purged, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.outcome import Outcome
@@ -55,7 +55,7 @@ _BEFORE = 7_000  # characters of all these lines, about
 _LAST_JUDGED = 1_200  # characters of the sentences of the last session, if a model judged it
 
 
-class Told(Value):
+class EntryLine(Value):
     """An exchange or other entry as a line: minute, session's tag, text, id; `is_talk` if it changed no file."""
 
     minute: str
@@ -66,17 +66,17 @@ class Told(Value):
     is_talk: bool = False
 
 
-class Known(Value):
+class StartContext(Value):
     """What a start marks or leaves out: ended facts, statements shown elsewhere, exchanges in the spool."""
 
     marks: Marks
-    told: frozenset[str]
+    shown: frozenset[str]
     exchanges: Collection[str]
-    people: People
+    authors: Authors
 
 
 class SessionLines(Value):
-    """The lines of the last session, the newest first, of each before it, and of later entries: `last_lines`."""
+    """The lines of the last session, the newest first, of each before it, and of later entries."""
 
     last: Lines
     before: Lines
@@ -84,7 +84,7 @@ class SessionLines(Value):
     is_own: bool = False
 
 
-def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = "") -> SessionLines:
+def recent_session_lines(body: str, judged: Mapping[str, Lines], known: StartContext, own: str = "") -> SessionLines:
     """Return the lines of the last session, and a line of each session before it, the newest first.
 
     `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
@@ -92,7 +92,7 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     """
     entries = [entry for entry in _entries(body, known) if entry.session not in judged]
     entries += [
-        Told(line[len("- [") : len("- [") + _MINUTE], session, line, "")
+        EntryLine(line[len("- [") : len("- [") + _MINUTE], session, line, "")
         for session, lines in judged.items()
         for line, _ in lines
     ]
@@ -104,7 +104,7 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     begin = next((line.minute for line in entries if line.session == last), "~")
     entries, saved_since = [line for line in entries[:end] if line.text], entries[end:]
     now = [line for line in entries if line.session == last or (not line.session and line.minute >= begin)]
-    before: dict[str, list[Told]] = {}
+    before: dict[str, list[EntryLine]] = {}
     for earlier in entries:
         if earlier not in now:
             before.setdefault(earlier.session or earlier.text, []).append(earlier)
@@ -118,7 +118,7 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = 
     )
 
 
-def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
+def _in_a_line(several: Sequence[EntryLine], room: int) -> tuple[str, str]:
     """Return the line of a session: its first request and its last results, work before talk.
 
     A later request without a result is left out.
@@ -145,31 +145,31 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", "]", ")", '"')) else f"{text}."
 
 
-def _entries(body: str, known: Known) -> list[Told]:
+def _entries(body: str, known: StartContext) -> list[EntryLine]:
     """Return the entries of `memory.md` to show, in order."""
     pieces = [piece[0] for piece in PIECE.finditer(body) if not piece[0].startswith("#")]
     pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a State repeats the end of its turn
-    tolds: list[Told] = []
+    lines_shown: list[EntryLine] = []
     following: dict[str, tuple[str, str]] = {}  # by session: the request after an exchange, and its line
     at, is_last = "~", True
     for piece in reversed(pieces):
         at = piece[len("- [") : len("- [") + _MINUTE] if piece.startswith("- [") else at
         identifier, exchange = entry_id(piece), _exchange(piece)
-        content = halves(exchange)[0] if exchange else HEAD.sub("", without_ids(piece), count=1)
+        content = request_and_result(exchange)[0] if exchange else HEAD.sub("", without_ids(piece), count=1)
         if identifier in known.exchanges or is_purged(content):
             continue
         session = _session(exchange) if exchange else ""
         if exchange:
             text = _line(exchange, *following.get(session, ("", "")), known, is_last=is_last)
-            following[session], is_last = (halves(exchange)[0], text), False
+            following[session], is_last = (request_and_result(exchange)[0], text), False
         else:
             text = brief(without_ids(with_marks(piece, known.marks)))
         is_stated = bool(exchange) and not text  # its session counts although it has no line
-        if is_stated or (text and statement(text) not in known.told):
-            line = by_author(text, known.people.whose(identifier, MEMORY))
+        if is_stated or (text and statement(text) not in known.shown):
+            line = by_author(text, known.authors.other_authors(identifier, MEMORY))
             # The line of an exchange has no id, so that a prompt may be shown the rest of it.
-            tolds.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
-    return tolds[::-1]
+            lines_shown.append(_entry_line(at, line, "" if exchange else identifier, exchange, known.marks))
+    return lines_shown[::-1]
 
 
 def _marked(text: str, exchange: Exchange, marks: Marks) -> str:
@@ -177,12 +177,12 @@ def _marked(text: str, exchange: Exchange, marks: Marks) -> str:
     return with_marks(text, marks, sources=(Entry(exchange.id, "", "", text),))
 
 
-def _told(at: str, line: str, identifier: str, exchange: Exchange | None, marks: Marks) -> Told:
+def _entry_line(at: str, line: str, identifier: str, exchange: Exchange | None, marks: Marks) -> EntryLine:
     if not exchange:
-        return Told(at, "", line, identifier)
-    request = _cut(with_marks(halves(exchange)[0], marks), _REQUEST)
+        return EntryLine(at, "", line, identifier)
+    request = _cut(with_marks(request_and_result(exchange)[0], marks), _REQUEST)
     is_talk = not exchange.files or exchange.outcome not in _WENT_WELL
-    return Told(at, _session(exchange), line, identifier, request, is_talk)
+    return EntryLine(at, _session(exchange), line, identifier, request, is_talk)
 
 
 def _exchange(piece: str) -> Exchange | None:
@@ -194,15 +194,15 @@ def _session(exchange: Exchange) -> str:
     return next((tag[:_TAG] for tag in exchange.tags[:1] if "/" not in tag), "")
 
 
-def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last: bool) -> str:
+def _line(exchange: Exchange, replied: str, after: str, known: StartContext, *, is_last: bool) -> str:
     """Return the line of an exchange, "" without a subject; `replied` is the next request, `after` its line."""
-    request, result = halves(exchange)
+    request, result = request_and_result(exchange)
     asked, got = _topics(request), _topics(result)
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
     if is_echo and (not is_last or (request and is_trivial(result))):
         result = ""  # the answer repeats the request, or says nothing
     alone = "" if exchange.files or (request and result) else normalized(request or result)
-    is_told = any(len(words) >= SHORTEST and words in alone for words in known.told)
+    is_told = any(len(words) >= SHORTEST and words in alone for words in known.shown)
     if _is_only_stated(request, got - asked, exchange, known):
         return ""
     is_empty = is_told or not (result or exchange.files or (counts_alone(request) and request != replied))
@@ -222,16 +222,16 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     return line + (f' (the next request: "{reply}")' if was_refuted else "") + failed
 
 
-def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: Known) -> bool:
+def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: StartContext) -> bool:
     """Return whether an exchange only states facts shown elsewhere, and its answer has few `new` words."""
     rest = normalized(_LABEL.sub("", request))
-    repetitions = [words for words in known.told if len(words) >= SHORTEST and words in rest]
+    repetitions = [words for words in known.shown if len(words) >= SHORTEST and words in rest]
     for words in repetitions:
         rest = rest.replace(words, " ")
     return bool(repetitions) and not (exchange.files or exchange.failed or _topics(rest) or len(new) >= _LEAST_WORDS)
 
 
-def halves(exchange: Exchange) -> tuple[str, str]:
+def request_and_result(exchange: Exchange) -> tuple[str, str]:
     """Return the request of an exchange and the agent's words on the result."""
     request, _, result = exchange.summary.partition(_ARROW)
     if exchange.asked or not (result or exchange.raw):  # the summary is the agent's

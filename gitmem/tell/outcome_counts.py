@@ -1,7 +1,7 @@
 """Count the memories that sessions were shown and whether they helped, and compute the figures of a store.
 
-The sources are files, history and the private record (docs/memory.md, "What was given"). No model is asked, and nothing
-leaves the machine. The record covers 90 days of this machine; the cost of models covers 60.
+The sources are files, history and the private record (docs/memory.md, "What was given"); no model is asked. Only the
+counts are committed to the store. The record covers 90 days of this machine; the cost of models covers 60.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gitmem.model.fact import Fact
 from gitmem.model.outcome import Outcome, verdict_of
 from gitmem.model.pattern import LETTER
 from gitmem.model.turns import Turn
-from gitmem.record.fact_edits import BOTH_HOLD
+from gitmem.record.fact_edits import BOTH_IN_FORCE
 from gitmem.record.read import redacted
 from gitmem.search.files import list_paths
 from gitmem.store.known_facts import known_facts
@@ -42,43 +42,46 @@ from gitmem.tell.usage_log import (
     ERROR,
     GET,
     GUIDE,
-    HOWS,
+    OCCASIONS,
     PROMPT,
     RECALL,
     SEARCH,
     START,
-    GivenText,
     ShownFixes,
+    ShownText,
     count_of,
     join,
     parse_counts,
-    read_notes,
+    read_usage,
     record_fixes,
-    with_told,
+    with_shown,
 )
 from gitmem.tell.usage_log import COUNTS as FOLDER
-from gitmem.tell.usage_log import TOLD as HELPS
+from gitmem.tell.usage_log import SHOWN_ONCE as HELPS
 
 _COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search only shows lines of a memory
 _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 
 
-def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
+def count_shown(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
     """Add the memories that a session was shown to this machine's counts, in one commit; a second call adds nothing."""
     rows: dict[str, dict[str, float | None]] = {}
-    for text in read_notes(store.private).given:
-        if text.session == session and text.how in _COUNTED:
+    for text in read_usage(store.private).given:
+        if text.session == session and text.occasion in _COUNTED:
             verdict = _verdict(turns, text.at)
             for identifier in text.ids:
                 rows.setdefault(identifier, {})[text.at.isoformat()] = verdict
-    return add_told(store, rows, f"Count what session {short_session(session)} was told") if rows else None
+    return add_shown(store, rows, f"Count what session {short_session(session)} was told") if rows else None
 
 
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     """Record how many errors with a shown fix a finished session fixed; a second call adds nothing."""
-    notes = read_notes(store.private)
+    notes = read_usage(store.private)
     shown = {
-        identifier for text in notes.given if text.session == session and text.how == ERROR for identifier in text.ids
+        identifier
+        for text in notes.given
+        if text.session == session and text.occasion == ERROR
+        for identifier in text.ids
     }
     shown = {key for key in shown if key.startswith(LETTER)}
     if not (shown and turns):
@@ -91,7 +94,7 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
         for match in match_error(store, occurrence.error, pattern_headers(store))
     }
     numbers = (len(shown), len(shown & fixed))
-    if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:
+    if (session, *numbers) not in [(fix.session, fix.shown, fix.fixed) for fix in notes.fixes]:
         record_fixes(store.private, ShownFixes(store.context.clock(), session, *numbers))
 
 
@@ -108,16 +111,16 @@ def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
     """Commit a user's verdict on a memory; return the commit."""
     at = store.context.clock().isoformat(timespec="microseconds")
     verdict = "helped" if helped else "did not help"
-    return add_told(store, {identifier: {f"{at}{BY_USER}": float(helped)}}, f"Note that {identifier} {verdict}")
+    return add_shown(store, {identifier: {f"{at}{BY_USER}": float(helped)}}, f"Note that {identifier} {verdict}")
 
 
-def add_told(store: Store, told: Rows, subject: str) -> str | None:
+def add_shown(store: Store, rows: Rows, subject: str) -> str | None:
     """Add shown memories to this machine's file; return the commit, None if the file has all of them already."""
 
     def plan(transaction: Transaction) -> bool:
         path = machine_path(store)
         before = transaction.read(path) or b""
-        after = with_told(before, told)
+        after = with_shown(before, rows)
         message = Message(subject, ((Trailer.OP.value, Op.COUNT.value),))
         return before != after and transaction.commit(message, {path: after})
 
@@ -152,7 +155,7 @@ def measure(
 ) -> dict[str, Any]:
     """Return the figures of `gitmem stats`, by group; `history` and `known` are commits and facts, if read."""
     commits = records(store) if history is None else history
-    notes, facts = read_notes(store.private), known_facts(store) if known is None else known
+    notes, facts = read_usage(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
     episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
@@ -161,7 +164,7 @@ def measure(
     may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: made by plain git
     undone = undone_commits(store.repository.git, store.repository.memory) if may_undo else {}
     lasting = [record for record in commits if record.commit not in undone]
-    shown, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
+    shown, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("shown", "fixed"))
     return {
         "storage": _storage(store),
         "usage": {
@@ -173,9 +176,9 @@ def measure(
         },
         "learning": _learning(store, lasting, facts, episodes, weeks),
         "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
-        "retrieval": {how: _retrieval([text for text in notes.given if text.how == how]) for how in ASKED},
-        "answers": _retrieval([text for text in notes.given if text.how in ASKED]),
-        "told": {how: sum(text.how == how and text.tokens > 0 for text in notes.given) for how in HOWS},
+        "retrieval": {how: _retrieval([text for text in notes.given if text.occasion == how]) for how in ASKED},
+        "answers": _retrieval([text for text in notes.given if text.occasion in ASKED]),
+        "told": {how: sum(text.occasion == how and text.tokens > 0 for text in notes.given) for how in OCCASIONS},
         "most": _most(store, rows),
         "effectiveness": {
             "fixes": {"shown": shown, "worked": fixed, "rate": round(fixed / shown, 2) if shown else None},
@@ -252,8 +255,8 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
                 yield fields
 
 
-def _tasks(episodes: Sequence[Mapping[str, str]], texts: Sequence[GivenText]) -> dict[str, Any]:
-    helped = {text.session for text in texts if text.how in HELPS and text.ids and text.session}
+def _tasks(episodes: Sequence[Mapping[str, str]], texts: Sequence[ShownText]) -> dict[str, Any]:
+    helped = {text.session for text in texts if text.occasion in HELPS and text.ids and text.session}
     took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
     ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
     outcomes = [episode.get("outcome") for episode in ended if episode.get("session") in helped]
@@ -276,10 +279,10 @@ def _contradictions(commits: Iterable[CommitRecord], facts: Sequence[Fact]) -> I
         for rival in fact.review:
             if rival in known and fact.id < rival:  # each of them names the other
                 yield max(fact.created, known[rival].created)
-    yield from (record.date for record in commits if record.subject.startswith(BOTH_HOLD))
+    yield from (record.date for record in commits if record.subject.startswith(BOTH_IN_FORCE))
 
 
-def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
+def _retrieval(asked: Sequence[ShownText]) -> dict[str, Any]:
     answered = sum(bool(text.ids) for text in asked)
     times = [text.ms for text in asked]
     return {
@@ -292,12 +295,12 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
     }
 
 
-def _helped(texts: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
-    judged: dict[str, list[float]] = {how: [] for how in HOWS}
+def _helped(texts: Iterable[ShownText], rows: Rows) -> dict[str, Any]:
+    judged: dict[str, list[float]] = {how: [] for how in OCCASIONS}
     for text in texts:
         at = text.at.isoformat()
         verdicts = (rows.get(identifier, {}).get(at) for identifier in text.ids)
-        judged[text.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
+        judged[text.occasion] += islice((verdict for verdict in verdicts if verdict is not None), 1)
     users_verdicts = [verdict for row in rows.values() for at, verdict in row.items() if at.endswith(BY_USER)]
     good = sum(verdict is not None and verdict >= _GOOD for verdict in users_verdicts)
     by = {
@@ -331,9 +334,10 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _tokens(store: Store, texts: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
+def _tokens(store: Store, texts: Sequence[ShownText], weeks: list[str]) -> dict[str, Any]:
     spent: dict[str, list[tuple[datetime, int]]] = {
-        name: [(text.at, text.tokens) for text in texts if text.how in hows] for name, hows in _TOKENS.items()
+        name: [(text.at, text.tokens) for text in texts if text.occasion in occasions]
+        for name, occasions in _TOKENS.items()
     }
     spent["models"] = [
         (question.at, question.spent.tokens) for question in Ledger(store.private, store.context.clock).every()

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from math import comb, inf, log
 
 from gitmem.document.ids import BUGS, tail_of
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.model.exchange import OUTCOME, Fields
 from gitmem.model.request import asks_back, is_question, without_ago
 from gitmem.model.turns import is_trivial
@@ -23,7 +23,7 @@ from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head, piece_of
 from gitmem.store.store import Store
 from gitmem.tell.risk import without_risk
-from gitmem.tell.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
+from gitmem.tell.usage_log import OCCASIONS, PROMPT, ShownText, handles, record_shown, shown_to
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens, stem
 from gitmem.values import Value
@@ -128,9 +128,9 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
     A session is shown a memory once, at its start or later, and never its own entries.
     """
     now = store.context.clock()
-    answer = remembered(store, prompt, session, known_to(store.private, session, now, frozenset(HOWS)))
+    answer = remembered(store, prompt, session, shown_to(store.private, session, now, frozenset(OCCASIONS)))
     if answer.text or _typed(prompt):
-        note_asked(store, GivenText(now, session, PROMPT, answer.ids), answer.text)
+        record_shown(store, ShownText(now, session, PROMPT, answer.ids), answer.text)
     return answer.text
 
 
@@ -143,7 +143,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     query = plain_query(without_ago(typed))
     terms = parse_query(query).terms
     answered = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
-    sure = Sureness(terms, answered.rarities, answered.memories, asks=asks_back(typed) or is_question(query))
+    sure = SubjectMatch(terms, answered.rarities, answered.memories, asks=asks_back(typed) or is_question(query))
     may_be_error = not _quoted(prompt)  # quoted errors are matched by `_fixes` alone
     tails = {tail_of(key) for key in (*known, *chain(*fixes.values()))}
     new = [
@@ -161,7 +161,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     ids = {hit.entry for hit in new}
     newest = (hit._replace(weak=False) for hit in new if hit.status != BEFORE or not ids.intersection(hit.others))
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
-    hits = with_authors(People(store), [*islice(newest, len(_SHARES))])
+    hits = with_authors(Authors(store), [*islice(newest, len(_SHARES))])
     return _help(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
 
 
@@ -193,7 +193,7 @@ def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     return dict(new[:_FIXES])
 
 
-class Sureness(Value):
+class SubjectMatch(Value):
     """Judges whether a memory is about a prompt's subject, by the rarity of the words that they share."""
 
     terms: Sequence[Term]
@@ -273,7 +273,7 @@ def _handle(hit: Hit) -> str:
     return handles([hit])[0]
 
 
-def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> Iterator[tuple[Hit, str]]:
+def _pieces(store: Store, hits: Sequence[Hit], sure: SubjectMatch, tokens: int) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text while there is room, skipping those that repeat earlier ones."""
     needles, shown = needles_of(sure.terms), ""
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
@@ -291,9 +291,9 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
         if text:
             is_others = bool(hit.author)
             if hit.path.startswith(f"{BUGS}/"):
-                from gitmem.tell.known_errors import has_others  # takes 6 ms, and few prompts are shown an error
+                from gitmem.tell.known_errors import has_other_authors  # takes 6 ms, and few prompts are shown an error
 
-                is_others = is_others or has_others(store, hit.path)
+                is_others = is_others or has_other_authors(store, hit.path)
             piece = piece_of(hit, without_risk(text, _handle(hit)) if is_others else text)
             left -= estimate_tokens(piece) + 1
             shown += f"{text}\n"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gitmem.document.message import one_line
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.marks import marked
 from gitmem.model.fact import Fact
 from gitmem.model.similarity import words_of
-from gitmem.model.validity import what_holds
+from gitmem.model.validity import fact_statuses
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.why import FoundExchange, Ground, Why
+from gitmem.tell.why import FoundExchange, Ground, LineOrigin
 from gitmem.text.sentences import count, shorten
 from gitmem.text.terminal import on_line, plain
 from gitmem.values import Value
@@ -28,35 +28,35 @@ _LINE = 160  # characters of a line of code
 class Reason(Value):
     """Lines with one origin: the exchange that wrote them, its author, and the facts that cite it."""
 
-    whys: tuple[Why, ...]
+    whys: tuple[LineOrigin, ...]
     author: str = ""  # "" for the user
     facts: tuple[Fact, ...] = ()
     ended: tuple[str, ...] = ()  # ids of facts that are not in force
 
     @property
-    def why(self) -> Why:
+    def why(self) -> LineOrigin:
         """The first line, which stands for all of them."""
         return self.whys[0]
 
 
-def reasons(store: Store, whys: Sequence[Why]) -> list[Reason]:
+def reasons(store: Store, whys: Sequence[LineOrigin]) -> list[Reason]:
     """Return lines grouped by their origin, in order."""
-    people, facts, found = People(store), known_facts(store), list[Reason]()
-    state = what_holds(facts)
+    authors, facts, found = Authors(store), known_facts(store), list[Reason]()
+    state = fact_statuses(facts)
     for lines in _grouped(whys):
         exchange = lines[0].exchange
         citing = [
             fact for fact in facts if exchange is not None and exchange.id in (*fact.sources, *fact.origin.values())
         ]
         ended = (fact.id for fact in citing if not state[fact.id].holds)
-        author = people.whose(exchange.id) if exchange is not None else ""
+        author = authors.other_authors(exchange.id) if exchange is not None else ""
         found.append(Reason(lines, author, tuple(citing), tuple(ended)))
     return found
 
 
-def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
+def _grouped(whys: Iterable[LineOrigin]) -> list[tuple[LineOrigin, ...]]:
     """Group neighbouring lines of one origin; a blank line has the origin of the line before it."""
-    groups: list[tuple[Why, ...]] = []
+    groups: list[tuple[LineOrigin, ...]] = []
     for why in whys:
         last = groups[-1][-1] if groups else None
         goes_on = last is not None and (last.file, last.line.now + 1) == (why.file, why.line.now)
@@ -72,7 +72,7 @@ def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
     ]
 
 
-def _origin(why: Why) -> tuple[str, str, str]:
+def _origin(why: LineOrigin) -> tuple[str, str, str]:
     return why.ground.value, why.exchange.id if why.exchange else "", why.line.commit
 
 
@@ -123,7 +123,7 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     return lines
 
 
-def speaks_of(fact: Fact, whys: Sequence[Why]) -> bool:
+def speaks_of(fact: Fact, whys: Sequence[LineOrigin]) -> bool:
     """Return whether a fact shares a word with the lines or their file's path, or names the file."""
     texts = (part for why in whys for part in (why.file, why.line.text))
     words = {word for text in texts for word in words_of(_PARTS_OF_NAME.sub(" ", text))}
@@ -134,7 +134,7 @@ def _fact(fact: Fact, *, ended: bool) -> str:
     return f"{one_line(fact.description or fact.text, _TEXT)} ^{fact.id}{' (not in force any more)' if ended else ''}"
 
 
-def _nobody(why: Why) -> list[str]:
+def _nobody(why: LineOrigin) -> list[str]:
     if not why.line.commit:
         return ["  no recorded exchange wrote this line, and it is not committed: by hand, a program or a few letters"]
     if why.since is None:
@@ -145,7 +145,7 @@ def _nobody(why: Why) -> list[str]:
     return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
 
 
-def _commit_lines(why: Why) -> list[str]:
+def _commit_lines(why: LineOrigin) -> list[str]:
     line = why.line
     if not line.commit:
         return ["  commit    none yet"]
@@ -157,7 +157,7 @@ def _commit_lines(why: Why) -> list[str]:
     return lines
 
 
-def _read_on(why: Why) -> list[str]:
+def _read_on(why: LineOrigin) -> list[str]:
     places = [f"gitmem show ^{why.exchange.id}"] if why.exchange else []
     places += [f"git show {why.line.commit[:_SHORT]}"] if why.line.commit else []
     return [f"  read on   {', '.join(places)}"] if places else []

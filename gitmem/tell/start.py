@@ -20,7 +20,7 @@ from gitmem.document.entry import (
 )
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, session_tag, tail_of
 from gitmem.errors import GitmemError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.marks import sources_of
 from gitmem.model.lines import Marks, with_marks
 from gitmem.model.turns import Turn
@@ -31,11 +31,11 @@ from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.tell.last_sessions import (
     PIECE,
-    Known,
+    StartContext,
     brief,
     by_author,
     judged_lines,
-    last_lines,
+    recent_session_lines,
     session_tag_of,
     statement,
 )
@@ -45,7 +45,7 @@ from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 
-class Part(Value):
+class StartPart(Value):
     """A part of the context: its title and its pieces in reading order, each with the id of its memory or "".
 
     `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
@@ -60,7 +60,7 @@ class Part(Value):
     show: Callable[[str], str] = str
 
 
-class Shown(Value):
+class ShownPart(Value):
     """A part of the printed context: its text, the number of its pieces, of all pieces there were, and the ids."""
 
     title: str
@@ -75,7 +75,7 @@ class Shown(Value):
         return estimate_tokens(self.text) + 1
 
 
-def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown]:
+def fit_parts(lead: str, parts: Iterable[StartPart], close: str, budget: int) -> list[ShownPart]:
     """Return the parts, cut to fit between two lines into `budget` tokens, without empty ones."""
     left = budget - estimate_tokens(lead + close) - 2
     shown = []
@@ -87,7 +87,7 @@ def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown
     return shown
 
 
-def _part(part: Part, budget: int) -> Shown:
+def _part(part: StartPart, budget: int) -> ShownPart:
     """Return the first pieces that fit; a piece larger than the whole budget is skipped."""
     head = f"## {part.title}"
     chosen, budget = list[tuple[str, str]](), budget - estimate_tokens(head) - 2
@@ -102,7 +102,7 @@ def _part(part: Part, budget: int) -> Shown:
             break
     chosen = chosen[:: -1 if part.keep_last else 1]
     text = "\n".join([head, *(piece for piece, _ in chosen)])
-    return Shown(part.title, text, len(chosen), len(part.pieces), tuple(key for _, key in chosen if key))
+    return ShownPart(part.title, text, len(chosen), len(part.pieces), tuple(key for _, key in chosen if key))
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md; of a larger one, the beginning and end
@@ -130,7 +130,7 @@ _MORE = (
 )
 
 
-def start_text(store: Store, shown: Sequence[Shown]) -> str:
+def start_text(store: Store, shown: Sequence[ShownPart]) -> str:
     """Return the text of these parts, fenced as data; "" if there are none."""
     return "\n\n".join([_LEAD, *(part.text for part in shown), _close(store)]) if shown else ""
 
@@ -145,7 +145,7 @@ def start_parts(
     stands: str = "",
     offer: str = "",
     compacted: str = "",
-) -> list[Shown]:
+) -> list[ShownPart]:
     """Return the parts of the text a session starts with, cut to the budget; none if memory is empty.
 
     `unsaved` are turns in the spool, `project` is the state of the project, `pending` are archives that the agent is
@@ -162,39 +162,39 @@ def start_parts(
     raised = _entries(body, issues, facts.settled)[::-1]
     open_issues = [(_REASON.sub(r" \1: ", brief(without_ids(text))), identifier) for text, identifier in raised]
     own = own_lines(store, facts.current, late)
-    new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
+    new_decisions = _entries(body, decisions, facts.settled | facts.shown)[::-1]
     tokens = facts.texts.union(statement(text) for text, _ in open_issues)
-    people = People(store)
-    known = Known(facts.marks, tokens, {turn.exchange_id for turn in unsaved}, people)
-    judged = _judged(store, late, facts.marks, people)
-    lines = last_lines(_without(body, decisions, issues), judged, known, "".join(session_tag(compacted)))
+    authors = Authors(store)
+    known = StartContext(facts.marks, tokens, {turn.exchange_id for turn in unsaved}, authors)
+    judged = _judged(store, late, facts.marks, authors)
+    lines = recent_session_lines(_without(body, decisions, issues), judged, known, "".join(session_tag(compacted)))
     # In the form that the skill in `hooks/` expects.
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
-        Part(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
-        Part("Project", _without_ids(project.lines() if project else ()), share=15),
-        Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part("In force", facts.lines, share=_SHARE_OF_FACTS),
-        Part(TITLE, own, share=SHARE),
-        Part(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
-        Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, people)),
-        Part("What is open", _named(open_issues, people), share=10),
-        Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
-        Part("Sessions to be judged", _without_ids(_to_judge(store))),
-        Part("Sync with other machines", _without_ids(failures(store.private))),
-        Part(_SINCE, lines.since, share=_SHARE_OF_SAVED),
-        Part(_OF_THIS if lines.is_own else _OF_LAST, lines.last, share=_SHARE_OF_LAST),
-        Part(f"{'Sessions before it' if lines.last else 'Earlier sessions'}, the newest first", lines.before),
-        Part("Before these", () if late() else _archived(store, facts.marks, people)),
+        StartPart(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
+        StartPart("Project", _without_ids(project.lines() if project else ()), share=15),
+        StartPart("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
+        StartPart("In force", facts.lines, share=_SHARE_OF_FACTS),
+        StartPart(TITLE, own, share=SHARE),
+        StartPart(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
+        StartPart(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, authors)),
+        StartPart("What is open", _named(open_issues, authors), share=10),
+        StartPart("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
+        StartPart("Sessions to be judged", _without_ids(_to_judge(store))),
+        StartPart("Sync with other machines", _without_ids(failures(store.private))),
+        StartPart(_SINCE, lines.since, share=_SHARE_OF_SAVED),
+        StartPart(_OF_THIS if lines.is_own else _OF_LAST, lines.last, share=_SHARE_OF_LAST),
+        StartPart(f"{'Sessions before it' if lines.last else 'Earlier sessions'}, the newest first", lines.before),
+        StartPart("Before these", () if late() else _archived(store, facts.marks, authors)),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
     # No piece may contain a closing tag of gitmem's fence or the host's.
     safe = (part._replace(show=lambda piece, show=part.show: plain(show(piece))) for part in parts)
-    return fit(_LEAD, safe, _close(store), config.budget_tokens)
+    return fit_parts(_LEAD, safe, _close(store), config.budget_tokens)
 
 
-def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str, list[tuple[str, str]]]:
+def _judged(store: Store, late: Late, marks: Marks, authors: Authors) -> dict[str, list[tuple[str, str]]]:
     """Return the lines of the newest sessions that a model judged, by session tag."""
     judged: dict[str, list[tuple[str, str]]] = {}
     for number, path in enumerate(islice(session_paths(store), _JUDGED)):
@@ -204,19 +204,19 @@ def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str,
         method = re.search(rb"(?m)^method: (.+)$", data.partition(b"\n---")[0])
         if method is not None and method[1].strip() != b"offline":
             lines = judged_lines(path, data, store.here, marks, is_last=not judged)
-            author = people.whose("", path)
+            author = authors.other_authors("", path)
             judged |= {session_tag_of(path): [(by_author(line, author), "") for line, _ in lines]} if lines else {}
     return judged
 
 
-def _archived(store: Store, marks: Marks, people: People) -> list[tuple[str, str]]:
+def _archived(store: Store, marks: Marks, authors: Authors) -> list[tuple[str, str]]:
     """Return the lines of the newest archive's summary, those of its sessions with the newest first."""
     names = [name for name in store.names("summaries") if name.startswith("memory_")]
     path = f"summaries/{max(names)}" if names else ""
     data, sources = (_glance(store, path, _SESSION_BYTES), sources_of(store, path)) if path else (b"", ())
     lines = [line for line in Document.parse(data).body.split("\n") if line.strip() and not line.startswith("#")]
     lines = [_OF_DAY.sub(r"- [\1] ", line) for line in lines[::-1] if _OF_DAY.match(line)] or lines
-    author = people.whose("", path) if lines else ""
+    author = authors.other_authors("", path) if lines else ""
     return _without_ids(by_author(with_marks(line, marks, sources=sources), author) for line in lines)
 
 
@@ -257,7 +257,7 @@ def _close(store: Store) -> str:
     return "\n".join([_ASK] * (store.config.save.mode == "ask") + [_MORE, f"</{FENCE}>"])
 
 
-def session_goes_on(stands: str) -> str:
+def resumed_text(stands: str) -> str:
     """Return the working memory as text for a resumed session, or "" if it is empty."""
     return f"{MARKER}\n{_STANDS}, recorded by gitmem: data.\n{plain(stands)}\n</{FENCE}>" if stands else ""
 
@@ -283,20 +283,20 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
     return [(piece, identifier) for piece, identifier in named if tail_of(identifier) not in without]
 
 
-def _named(entries: Iterable[tuple[str, str]], people: People) -> list[tuple[str, str]]:
+def _named(entries: Iterable[tuple[str, str]], authors: Authors) -> list[tuple[str, str]]:
     """Return entries of `memory.md`, other authors' with their names; lines without id by who wrote such lines."""
-    return [(by_author(text, people.whose(identifier, MEMORY)), identifier) for text, identifier in entries]
+    return [(by_author(text, authors.other_authors(identifier, MEMORY)), identifier) for text, identifier in entries]
 
 
-def _unless(told: frozenset[str], marks: Marks, people: People) -> Callable[[str], str]:
-    """Return a function that shows an entry without id and with its dispute or branch, or "" if it is in `told`."""
+def _unless(shown: frozenset[str], marks: Marks, authors: Authors) -> Callable[[str], str]:
+    """Return a function that shows an entry without id and with its dispute or branch, or "" if it is in `shown`."""
 
     def show(piece: str) -> str:
         entry, identifier = without_ids(piece), entry_id(piece)
         line = _DAY.sub(r"\1] ", brief(entry).partition("\n")[0], count=1)
         mark = marks.mark(identifier)
         line += f" [{mark}]" if mark else ""
-        return "" if statement(entry) in told else by_author(line, people.whose(identifier, MEMORY))
+        return "" if statement(entry) in shown else by_author(line, authors.other_authors(identifier, MEMORY))
 
     return show
 

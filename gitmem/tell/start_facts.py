@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from gitmem.document.ids import is_id, tail_of
 from gitmem.errors import GitmemError
-from gitmem.history.authors import AWAITS, People
+from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import OthersChange, place_marks
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
@@ -44,13 +44,13 @@ _FOUND = "Found by a model ({}) in the sessions; nobody saved or confirmed it:"
 class ChosenFacts(Value):
     """Facts for the start text; `texts` are their descriptions after `normalized`.
 
-    `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
+    `shown` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
     facts. `marks` are for other texts about any fact, `current` are all facts in force, `lines` are the lines to show,
     each with the id of its fact.
     """
 
     texts: frozenset[str]
-    told: frozenset[str]
+    shown: frozenset[str]
     settled: frozenset[str]
     marks: Marks
     current: Sequence[Fact] = ()
@@ -78,11 +78,11 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     facts_shown = [fact for group in groups for fact in group]
-    people, lines = People(store), list[tuple[str, str]]()
+    authors, lines = Authors(store), list[tuple[str, str]]()
     has_heading = False
     for place, group in enumerate(groups):
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
-        line = _line(group, reason, changes.get(group[0].id), marks, people)
+        line = _line(group, reason, changes.get(group[0].id), marks, authors)
         heading = "" if has_heading or not group[0].found_by else f"{_FOUND.format(group[0].found_by)}\n"
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
@@ -91,20 +91,20 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     return ChosenFacts(texts, _digests(facts_shown), settled, marks, current, lines)
 
 
-def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People) -> str:
+def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, authors: Authors) -> str:
     """Return the line of the newest of contradicting facts, quoting the older ones."""
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
-        quoted = " / ".join(_quoted(before, people.whose(before.id), day_of(before.when)) for before in older)
+        quoted = " / ".join(_quoted(before, authors.other_authors(before.id), day_of(before.when)) for before in older)
         about = f"{fact.kind}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
     about = f"{fact.kind}; {change}; to decide: `gitmem review`" if change else about
-    author = (people.other if change else people.whose)(fact.id)
+    author = (authors.other_author if change else authors.other_authors)(fact.id)
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
     about += f"; {TWO_VERSIONS}" * fact.has_two_versions
-    about += f"; {AWAITS}" * people.awaits(fact)
+    about += f"; {AWAITS}" * authors.awaits(fact)
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
@@ -219,9 +219,9 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
-    people, changes = (People(own, _PATIENCE), People(store, _PATIENCE)), others_changes(own, look=False)
+    authors, changes = (Authors(own, _PATIENCE), Authors(store, _PATIENCE)), others_changes(own, look=False)
     return tuple(
-        (_own_line(fact, _winner(fact, project), before[fact.id], people, changes.get(fact.id)), fact.id)
+        (_own_line(fact, _winner(fact, project), before[fact.id], authors, changes.get(fact.id)), fact.id)
         for fact in new
     )
 
@@ -246,15 +246,21 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
 
 
 def _own_line(
-    own: Fact, winner: Fact | None, before: Sequence[Fact], people: tuple[People, People], change: OthersChange | None
+    own: Fact,
+    winner: Fact | None,
+    before: Sequence[Fact],
+    authors: tuple[Authors, Authors],
+    change: OthersChange | None,
 ) -> str:
-    """Return the line of a fact in the user store; `people` are those of that store and of the project."""
-    mine, project = people
-    author = (mine.other if change else mine.whose)(own.id)
+    """Return the line of a fact in the user store; `authors` are those of that store and of the project."""
+    mine, project = authors
+    author = (mine.other_author if change else mine.other_authors)(own.id)
     if winner is not None:
-        goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.whose(winner.id))}"
+        goes_before = (
+            f"This project's {winner.kind} goes before it: {_quoted(winner, project.other_authors(winner.id))}"
+        )
         return f"- Not here: {_quoted(own, author)} {goes_before}"
-    older = " / ".join(_quoted(fact, mine.whose(fact.id)) for fact in before)
+    older = " / ".join(_quoted(fact, mine.other_authors(fact.id)) for fact in before)
     news = str(change) if change else f"it contradicts: {older}" if older else ""
     more = f"{day_of(own.when)}; {news}; to decide: `gitmem --user review`" if news else day_of(own.when)
     return f"- {_quoted(own, author, own.kind, more)}"

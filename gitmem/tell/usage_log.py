@@ -20,25 +20,25 @@ from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
-Told = Mapping[str, Mapping[str, float | None]]  # by id and time: whether it helped, 0 to 1; None if unknown
+Verdicts = Mapping[str, Mapping[str, float | None]]  # by id and time: whether it helped, 0 to 1; None if unknown
 FOLDER = "given"
 START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
 SEARCH, RECALL, GET = "search", "recall", "get"
-HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
+OCCASIONS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
 ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # occasions that may have no answer
 _CAME = "came"
-TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not shown a memory again
+SHOWN_ONCE = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not shown a memory again
 _KEPT_DAYS = 90
 _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
 _MAX_IDS, _MAX_AT_START = 12, 60
 
 
-class GivenText(Value):
-    """A text given to a session, `how` (one of `HOWS`) and in `ms`; 0 tokens: a question without an answer."""
+class ShownText(Value):
+    """A text given to a session on an `occasion` of `OCCASIONS`, in `ms`; 0 tokens: a question without an answer."""
 
     at: datetime
     session: str
-    how: str
+    occasion: str
     ids: tuple[str, ...]
     tokens: int = 0
     ms: int = 0
@@ -49,14 +49,14 @@ class ShownFixes(Value):
 
     at: datetime
     session: str
-    told: int
+    shown: int
     fixed: int
 
 
-class Notes(Value):
+class UsageRecord(Value):
     """The whole record, each kind the oldest first, with the last `ShownFixes` of each session."""
 
-    given: tuple[GivenText, ...]
+    given: tuple[ShownText, ...]
     fixes: tuple[ShownFixes, ...]
 
 
@@ -64,10 +64,10 @@ def _log(private: str) -> DayLog:
     return DayLog(os.path.join(private, FOLDER), _KEPT_DAYS, _MAX_BYTES)
 
 
-def record(private: str, text: GivenText) -> None:
+def record(private: str, text: ShownText) -> None:
     """Record a text given to a session; if the file cannot be written, the session may get it again."""
-    most = _MAX_AT_START if text.how == START else _MAX_IDS
-    line = {"session": text.session, "how": text.how, "ids": list(text.ids[:most]), "tokens": text.tokens}
+    most = _MAX_AT_START if text.occasion == START else _MAX_IDS
+    line = {"session": text.session, "how": text.occasion, "ids": list(text.ids[:most]), "tokens": text.tokens}
     with contextlib.suppress(OSError):
         at = {"at": text.at.isoformat(timespec="seconds")}
         _log(private).add(text.at, at | line | ({"ms": text.ms} if text.ms else {}))
@@ -75,22 +75,24 @@ def record(private: str, text: GivenText) -> None:
 
 def record_fixes(private: str, fixes: ShownFixes) -> None:
     """Record how many errors with a shown fix a session fixed."""
-    line = {"session": fixes.session, "how": _CAME, "mends": fixes.told, "mended": fixes.fixed}
+    line = {"session": fixes.session, "how": _CAME, "mends": fixes.shown, "mended": fixes.fixed}
     with contextlib.suppress(OSError):
         _log(private).add(fixes.at, {"at": fixes.at.isoformat(timespec="seconds"), **line})
 
 
-def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = TOLD) -> set[str]:
+def shown_to(private: str, session: str, now: datetime, occasions: frozenset[str] = SHOWN_ONCE) -> set[str]:
     """Return the ids of the memories that a session was shown on these occasions, today or the day before."""
     log = _log(private)
     days = (now - timedelta(days=1), now)
     lines = log.read(map(log.name_of, days), session.encode("utf-8", "replace"))
-    return {id_ for line in lines if line.get("session") == session and line.get("how") in hows for id_ in _ids(line)}
+    return {
+        id_ for line in lines if line.get("session") == session and line.get("how") in occasions for id_ in _ids(line)
+    }
 
 
-def read_notes(private: str, since: datetime | None = None) -> Notes:
+def read_usage(private: str, since: datetime | None = None) -> UsageRecord:
     """Return the whole record, or with `since` that of its day and later ones."""
-    texts: list[GivenText] = []
+    texts: list[ShownText] = []
     fixes: dict[str, ShownFixes] = {}
     log = _log(private)
     first = log.name_of(since) if since else ""
@@ -99,11 +101,11 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
         with contextlib.suppress(ValueError, TypeError):
             at = datetime.fromisoformat(str(line.get("at")))
             numbers = {name: value for name, value in line.items() if isinstance(value, int) and value > 0}
-            if how in HOWS:
-                texts.append(GivenText(at, session, how, _ids(line), numbers.get("tokens", 0), numbers.get("ms", 0)))
+            if how in OCCASIONS:
+                texts.append(ShownText(at, session, how, _ids(line), numbers.get("tokens", 0), numbers.get("ms", 0)))
             elif how == _CAME:
                 fixes[session] = ShownFixes(at, session, numbers.get("mends", 0), numbers.get("mended", 0))
-    return Notes(tuple(texts), tuple(fixes.values()))
+    return UsageRecord(tuple(texts), tuple(fixes.values()))
 
 
 def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
@@ -111,7 +113,7 @@ def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(map(str, ids)) if isinstance(ids, list) else ()
 
 
-def note_asked(store: Store, asked: GivenText, text: str) -> None:
+def record_shown(store: Store, asked: ShownText, text: str) -> None:
     """Record a question and the text given for it, unless the user did not accept the store."""
     if not store.may_write():
         return
@@ -138,9 +140,9 @@ class Count(Value):
     usefulness: float = BEGINS
 
 
-def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
+def usefulness_of(counts: Mapping[str, Count], ids: Iterable[str]) -> float:
     """Return the mean usefulness of a memory and of those it was learned from, as far as they were shown."""
-    known = [told[identifier].usefulness for identifier in ids if identifier in told]
+    known = [counts[identifier].usefulness for identifier in ids if identifier in counts]
     return sum(known) / len(known) if known else BEGINS
 
 
@@ -149,7 +151,7 @@ def total(files: Iterable[bytes]) -> dict[str, Count]:
     return {identifier: count_of(row) for identifier, row in join(map(parse_counts, files)).items()}
 
 
-def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
+def join(machines: Iterable[Verdicts]) -> dict[str, dict[str, float | None]]:
     """Return the rows of all machines, by id and time."""
     joined: dict[str, dict[str, float | None]] = {}
     for machine in machines:
@@ -160,7 +162,7 @@ def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
     return joined
 
 
-def with_told(data: bytes, more: Told) -> bytes:
+def with_shown(data: bytes, more: Verdicts) -> bytes:
     """Return a machine's file with more shown memories; existing rows are not added again."""
     known = join((parse_counts(data), more))
     lines = [f"{json.dumps(key)}: {json.dumps(known[key], sort_keys=True)}" for key in sorted(known)]
@@ -183,10 +185,10 @@ def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
     return counts
 
 
-def count_of(told: Mapping[str, float | None]) -> Count:
+def count_of(row: Mapping[str, float | None]) -> Count:
     """Return the count of a memory from its rows: its usefulness is the moving average of the verdicts."""
     usefulness = BEGINS
-    for _, verdict in sorted(told.items()):
+    for _, verdict in sorted(row.items()):
         if verdict is not None:
             usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
-    return Count(sum(not at.endswith(BY_USER) for at in told), usefulness)
+    return Count(sum(not at.endswith(BY_USER) for at in row), usefulness)

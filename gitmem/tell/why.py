@@ -121,7 +121,7 @@ class Ground(StrEnum):
     NOBODY = "nobody"  # no exchange wrote it: by hand, by a program, or before the first recorded line
 
 
-class Why(Value):
+class LineOrigin(Value):
     """The origin of a line: the line with its commit, the exchange, and whether that is certain.
 
     `file` is its present path, `since` the time of the first recorded exchange that wrote code, None without one.
@@ -214,7 +214,7 @@ def _record_paths(store: Store) -> Iterator[str]:
             yield from (path for name in names if day_of_lines(path := f"{FOLDER}/{year}/{month}/{name}"))
 
 
-def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
+def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[LineOrigin]:
     """Return the origin of each blamed line of a file of the project; raises NotFoundError without one."""
     path, first = blaming.path, blaming.first
     written = WrittenLines(store)
@@ -245,7 +245,7 @@ def _near_file(code: ProjectCode, where: str) -> str:
     return f"Did you mean {named[0]}{colon}{line}? " if len(named) == 1 else ""
 
 
-def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | None = None) -> list[Why]:
+def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | None = None) -> list[LineOrigin]:
     """Return the origins of the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO`, or of a commit's lines.
 
     `blaming` is the running blame if `where` names a file. Raises NotFoundError for anything else.
@@ -261,10 +261,10 @@ def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | No
     return why_commit(store, code, commit)
 
 
-def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:
+def why_commit(store: Store, code: ProjectCode, commit: str) -> list[LineOrigin]:
     """Return the origin of each line that a commit of the project added."""
     lines = lines_added_by(code, commit)[:MOST_LINES]
-    written, answers = WrittenLines(store), list[Why]()
+    written, answers = WrittenLines(store), list[LineOrigin]()
     since = written.began
     for place, line in enumerate(lines):
         around = (*lines[max(place - _AROUND, 0) : place], *lines[place + 1 : place + 1 + _AROUND])
@@ -274,7 +274,7 @@ def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:
     return answers
 
 
-def why_text(store: Store, code: ProjectCode, text: str) -> list[Why]:
+def why_text(store: Store, code: ProjectCode, text: str) -> list[LineOrigin]:
     """Return the origins of the project's first lines that contain a text. Raises NotFoundError without any."""
     places = lines_with(code, text, _MOST_PLACES)
     if not places:
@@ -296,7 +296,9 @@ def _neighbours(texts: Sequence[str], number: int) -> frozenset[str]:
     return frozenset(filter(None, map(digest_of, around)))
 
 
-def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCode, around: frozenset[str]) -> Why:
+def _why(
+    store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCode, around: frozenset[str]
+) -> LineOrigin:
     here, followed = line, list[str]()
     for _ in range(_MOST_STEPS):
         answer = _by_text(store, written, here, around)
@@ -314,7 +316,7 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
     return (_by_part(store, written, line) or _by_file(store, written, line))._replace(followed=tuple(followed))
 
 
-def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> Why | None:
+def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> LineOrigin | None:
     """Return the last exchange before a line's commit that wrote a word or quotation of it into its file, else None.
 
     Some agents report only the replaced words of an edit.
@@ -322,7 +324,7 @@ def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> Why | Non
     parts = frozenset(filter(None, map(digest_of, _PARTS.split(line.text))))
     rows = [row for row in written.rows(parts, line.at if line.commit else None) if row.path == line.path]
     exchange = find_exchange(store, rows[-1].exchange, rows[-1].at) if rows else None
-    return Why(line, Ground.PART, exchange=exchange) if exchange else None
+    return LineOrigin(line, Ground.PART, exchange=exchange) if exchange else None
 
 
 def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
@@ -331,7 +333,7 @@ def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
     return line_before(code, line)
 
 
-def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: frozenset[str]) -> Why | None:
+def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: frozenset[str]) -> LineOrigin | None:
     """Return the last exchange before a line's commit whose edit wrote the line, None if none did.
 
     Of several, one whose edit of the same file wrote neighbouring lines is preferred. It is certain if the line or its
@@ -346,13 +348,13 @@ def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: froz
     best = max(same, key=lambda row: (min(support[row], _ENOUGH), row.at))
     if not digest:
         exchange = find_exchange(store, best.exchange, best.at)
-        return Why(line, Ground.TEXT, exchange=exchange) if exchange else None
+        return LineOrigin(line, Ground.TEXT, exchange=exchange) if exchange else None
     is_clear = sum(map(str.isalpha, line.text)) >= _CLEAR_LETTERS
     certain = (best.path == line.path and (support[best] > 0 or is_clear)) or support[best] >= _ENOUGH
     exchange = find_exchange(store, best.exchange, best.at)
     certain = certain and exchange is not None and _names_file(exchange, best.path)
     others = len({row.exchange for row in same} - {best.exchange})
-    return Why(line, Ground.TEXT, exchange=exchange, certain=certain, others=others)
+    return LineOrigin(line, Ground.TEXT, exchange=exchange, certain=certain, others=others)
 
 
 def _names_file(exchange: FoundExchange, path: str) -> bool:
@@ -361,10 +363,10 @@ def _names_file(exchange: FoundExchange, path: str) -> bool:
     return path in files or len(files) >= MAX_FILES
 
 
-def _by_file(store: Store, written: WrittenLines, line: BlamedCode) -> Why:
+def _by_file(store: Store, written: WrittenLines, line: BlamedCode) -> LineOrigin:
     """Return the newest exchange before a line's commit that names the file and has no recorded edits."""
     until = line.at if line.commit else None
     for exchange in exchanges_naming(store, line.path, until):
         if not written.names(exchange.id, line.path):
-            return Why(line, Ground.FILE, exchange=exchange)
-    return Why(line, Ground.NOBODY)
+            return LineOrigin(line, Ground.FILE, exchange=exchange)
+    return LineOrigin(line, Ground.NOBODY)

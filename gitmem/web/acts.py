@@ -16,9 +16,9 @@ from gitmem.model.fact import Fact, parse_fact
 from gitmem.purge.purge import PurgePlan, plan_purge, purge
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import (
-    Holds,
-    MovedOnError,
+    FactChangedError,
     Pair,
+    PairChoice,
     act_on,
     confirm,
     decide,
@@ -221,11 +221,11 @@ def _settle(store: Store, form: Mapping[str, str]) -> str:
     pair = next((pair for pair in waiting_pairs(store) if (pair.older.id, pair.newer.id) == named), None)
     if pair is None:
         raise NotFoundError("This pair no longer waits.", "Look at the list again.")
-    holds = _chosen(form, "holds", list(Holds), "No fact was chosen to hold.")
+    holds = _chosen(form, "holds", list(PairChoice), "No fact was chosen to hold.")
     older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
     newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
     with _unmoved(store, pair.newer, form):
-        return "".join(decide(store, Pair(newer, older), Holds(holds))[-1:])
+        return "".join(decide(store, Pair(newer, older), PairChoice(holds))[-1:])
 
 
 def _take(store: Store, form: Mapping[str, str]) -> str:
@@ -282,7 +282,7 @@ def _unmoved(store: Store, fact: Fact, form: Mapping[str, str]) -> Iterator[None
     """If an operation finds that a fact has changed, show the changes."""
     try:
         yield
-    except MovedOnError:
+    except FactChangedError:
         raise MovedError(store, f"/fact/{fact.id}", fact.path, form) from None
 
 

@@ -16,7 +16,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.repository import blob_id
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import OthersChange, marked
 from gitmem.history.records import CommitRecord, records
@@ -33,7 +33,7 @@ from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.learned import known_concepts, known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, rules_to_review
+from gitmem.tell.forbidden import Decision, RuleCounts, decision_of, firings_by_rule, rules_to_review
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 
@@ -107,13 +107,13 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 
 def _rule(store: Store, fact: Fact) -> dict[str, Any]:
     """Return what a fact forbids, how often that matched, and whether another author's rule waits for confirmation."""
-    times = firings_by_rule(store.private).get(fact.id, Counted())
+    times = firings_by_rule(store.private).get(fact.id, RuleCounts())
     return {
         "forbids": list(fact.forbids),
         "enforce": decision_of(fact).value,
         "decisions": [decision.value for decision in Decision],
         **fields(times, "fired ignored"),
-        "unconfirmed": People(store).awaits(fact),
+        "unconfirmed": Authors(store).awaits(fact),
     }
 
 
@@ -129,7 +129,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
         "mark": view.marks.mark(fact.id),
         **fields(status, "standing holds since stale"),
         **fields(fact, "created updated=when confidence session files commit branch scope"),
-        "author": view.people.whose(fact.id),
+        "author": view.authors.other_authors(fact.id),
         "by": fact.found_by,
     }
 
@@ -177,7 +177,7 @@ def show_review(view: View) -> dict[str, Any]:
 
     def side(known: Any) -> dict[str, Any]:
         fact = read_fact(store, known)
-        origin = view.people.origin(known.id) if store.tip else None
+        origin = view.authors.origin(known.id) if store.tip else None
         return {
             **fact_value(view, known, statuses[known.id]),
             "text": fact.text,
@@ -265,7 +265,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
     return {
         **_value(concept),
-        "author": view.people.whose("", concept.path),
+        "author": view.authors.other_authors("", concept.path),
         "text": _LINE.sub("", body.partition(f"## {SECTION}")[2] or body).strip(),
         "times": [
             {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}
@@ -303,7 +303,7 @@ def show_knowledge(view: View) -> dict[str, Any]:
     documents = [
         {
             **fields(known, "kind confidence updated"),
-            "author": view.people.whose("", known.kind.path),
+            "author": view.authors.other_authors("", known.kind.path),
             "lines": list(known.lines[:_MAX_LINES]),
             "more": max(len(known.lines) - _MAX_LINES, 0),
         }
@@ -327,7 +327,7 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     ]
     return {
         **fields(pattern, "id title updated files commands"),
-        "author": view.people.whose("", pattern.path),
+        "author": view.authors.other_authors("", pattern.path),
         "seen": len(pattern.seen),
         "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
     }

@@ -23,7 +23,7 @@ from gitmem.store.learned import episode_paths, pattern_headers, read_episode, r
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
 from gitmem.tell.reasons import Reason, reasons, speaks_of
-from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
+from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_usage
 from gitmem.tell.why import why_place
 from gitmem.tell.written_code import code_left
 from gitmem.text.terminal import fields
@@ -75,7 +75,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         exchanges.append(
             {
                 **fields(exchange, "id time asked summary details files"),
-                "author": view.people.whose(exchange.id),
+                "author": view.authors.other_authors(exchange.id),
                 "failed": [line.partition(": ")[2] or line for line in exchange.failed],
                 "outcome": exchange.outcome.value,
                 "answer": answers.get(exchange.id, ""),
@@ -191,7 +191,7 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
 def _told(view: View, session: str) -> dict[str, Any]:
     """Return the texts that a session was shown, unasked or on request, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
-    texts = [text for text in read_notes(view.store.private).given if text.session == session]
+    texts = [text for text in read_usage(view.store.private).given if text.session == session]
     titles = _titles(view.store, {name for text in texts[-_MOST:] for name in text.ids} - facts.keys())
     told = [
         {
@@ -200,7 +200,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
         }
         for text in texts[-_MOST:]
     ]
-    recalled = sum(text.tokens for text in texts if text.how in _ASKED_FOR)
+    recalled = sum(text.tokens for text in texts if text.occasion in _ASKED_FOR)
     injected = sum(text.tokens for text in texts) - recalled
     return {"told": told, "tokens": {"injected": injected, "recalled": recalled}}
 

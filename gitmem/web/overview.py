@@ -30,13 +30,13 @@ from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import WORDS, FailureLog
-from gitmem.store.heard import last_event_since_install
+from gitmem.store.last_event import last_event_since_install
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
 from gitmem.tell.forbidden import rules_to_review
 from gitmem.tell.outcome_counts import measure
-from gitmem.tell.start import Shown, start_parts, start_text
+from gitmem.tell.start import ShownPart, start_parts, start_text
 from gitmem.tell.start_facts import PRIVATE_TITLE, TITLE
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
@@ -58,7 +58,7 @@ def show_home(view: View) -> dict[str, Any]:
             if before != tip:
                 store.identity()  # the authors need it
                 ahead.submit(store.repository.changes, str(before), tip)
-            ahead.submit(lambda: view.records() and view.people.all_mine)
+            ahead.submit(lambda: view.records() and view.authors.all_mine)
             view.facts  # noqa: B018
         learned = _learned(view)
         pending = () if view.for_others else glance(store)
@@ -102,7 +102,7 @@ def _learned(view: View) -> dict[str, Any]:
     }
 
 
-def _part(view: View, shown: Shown) -> dict[str, Any]:
+def _part(view: View, shown: ShownPart) -> dict[str, Any]:
     """Return a part of the start, and each fact in its lines, in the line's words."""
     text = shown.text.partition("\n")[2].strip()  # below the title
     lines, facts = text.split("\n"), view.marks.facts

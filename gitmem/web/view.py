@@ -18,7 +18,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.git.log import log
 from gitmem.git.repository import blob_id
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.marks import place_marks, with_changes
 from gitmem.history.records import CommitRecord, record
 from gitmem.history.review import ToReview, documents_to_review, review_since
@@ -178,9 +178,9 @@ class View:
         return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(record.date).date() for record in every))
 
     @cached_property
-    def people(self) -> People:
+    def authors(self) -> Authors:
         """The authors of memories."""
-        return People(self.store)
+        return Authors(self.store)
 
     @cached_property
     def facts(self) -> list[Fact]:

@@ -21,10 +21,10 @@ from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import pin
 from gitmem.record.save import save
-from gitmem.store.heard import note_event_arrival
 from gitmem.store.known_facts import known_facts
+from gitmem.store.last_event import note_event_arrival
 from gitmem.store.store import Store
-from gitmem.tell.usage_log import GivenText, record
+from gitmem.tell.usage_log import ShownText, record
 
 pytestmark = pytest.mark.e2e
 DEMO = Path(__file__).parents[1] / "data" / "demo"
@@ -138,7 +138,7 @@ def test_no_page_has_a_fault_that_axe_finds(site, fetched):
     site.add(1, "Always use tabs in Go files.")
     site.add(2, "Never use tabs in Go files.")
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 0)):  # draws the charts of tokens and answers
-        record(site.store.private, GivenText(datetime.now(UTC), SESSION, how, (), tokens))
+        record(site.store.private, ShownText(datetime.now(UTC), SESSION, how, (), tokens))
     found = []
     for scheme in ("light", "dark"):
         with site.tab(color_scheme=scheme) as page:

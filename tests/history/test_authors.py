@@ -8,8 +8,8 @@ from gitmem.archive.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.history.authors import UNKNOWN, People, look_up_all
-from gitmem.history.authorship import FOREIGN, How, Origin
+from gitmem.history.authors import UNKNOWN, Authors, look_up_all
+from gitmem.history.authorship import FOREIGN, Manner, Origin
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import find_fact
 from gitmem.search.engine import answer
@@ -44,13 +44,13 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: World):
     ours = saved(ada, "Use uv for every command of the project")
     theirs = saved(kim, "Write dates as ISO 8601 in every log", session="11112222")
 
-    people = People(ada.store)
-    assert people.other(ours) == ""
-    assert people.other(theirs) == "김 민수"
-    assert people.origin(ours) == Origin("Ada", "ada@example.org", "laptop", "cli", How.COMMAND)
-    assert str(people.origin(theirs)) == "by 김 민수, on box, saved by the agent"
-    assert People(kim.store).other(ours) == "Ada"
-    assert [people.other(one) for one in (ours, theirs, "x0000000000") * 40] == [
+    authors = Authors(ada.store)
+    assert authors.other_author(ours) == ""
+    assert authors.other_author(theirs) == "김 민수"
+    assert authors.origin(ours) == Origin("Ada", "ada@example.org", "laptop", "cli", Manner.COMMAND)
+    assert str(authors.origin(theirs)) == "by 김 민수, on box, saved by the agent"
+    assert Authors(kim.store).other_author(ours) == "Ada"
+    assert [authors.other_author(one) for one in (ours, theirs, "x0000000000") * 40] == [
         "",
         "김 민수",
         UNKNOWN,
@@ -60,7 +60,7 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: World):
 def test_an_author_called_like_an_id_is_not_taken_for_one(team: World):
     ada, other = team.by("Ada"), team.by("x0000000000")
     saved(other, "Write dates as ISO 8601 in every log")
-    assert People(ada.store).whose("x0000000000", "") == UNKNOWN
+    assert Authors(ada.store).other_authors("x0000000000", "") == UNKNOWN
 
 
 def test_where_a_text_names_no_fact_those_of_others_are_listed_without_their_words(team: World):
@@ -78,25 +78,25 @@ def test_where_a_text_names_no_fact_those_of_others_are_listed_without_their_wor
 def test_an_unknown_id_has_no_origin(team: World):
     ada = team.by("Ada", team.context.machine)
     saved(ada, "Use uv for every command of the project")
-    people = People(ada.store)
+    authors = Authors(ada.store)
     for unknown in ("d0000000000", "01jd0000000000000000", "", "\t", "0"):
-        assert people.origin(unknown) is None
-        assert people.other(unknown) == ""
+        assert authors.origin(unknown) is None
+        assert authors.other_author(unknown) == ""
 
 
 def test_the_index_goes_on_and_may_be_deleted(team: World):
     ada, kim = team.by("Ada"), team.by("Kim")
     first = saved(ada, "Use uv for every command of the project")
-    assert People(kim.store).other(first) == "Ada"
+    assert Authors(kim.store).other_author(first) == "Ada"
     second = saved(kim, "Write dates as ISO 8601 in every log")
-    assert [People(kim.store).other(one) for one in (first, second)] == ["Ada", ""]
+    assert [Authors(kim.store).other_author(one) for one in (first, second)] == ["Ada", ""]
     index = Path(ada.store.private, "known", "origins")
     before = index.read_bytes()
     for broken in (b"", b"origins 2\n", before[:-5], b"\0" * 40):
         index.write_bytes(broken)
-        assert [People(kim.store).other(one) for one in (first, second)] == ["Ada", ""]
+        assert [Authors(kim.store).other_author(one) for one in (first, second)] == ["Ada", ""]
     index.unlink()
-    assert People(ada.store).other(second) == "Kim"
+    assert Authors(ada.store).other_author(second) == "Kim"
     ids = [{*text.partition(b"\n@\n")[2].split(b"\n")} for text in (index.read_bytes(), before)]
     assert {line for line in ids[0] ^ ids[1] if not line.startswith(FOREIGN.encode())} == set()
 
@@ -104,24 +104,24 @@ def test_the_index_goes_on_and_may_be_deleted(team: World):
 def test_a_later_commit_does_not_claim_a_memory(team: World, bare_git: RunsGit):
     ada = team.by("Ada")
     ours = saved(ada, "Use uv for every command of the project")
-    assert People(ada.store).other(ours) == ""
+    assert Authors(ada.store).other_author(ours) == ""
     message = f"Claim\n\nGitmem-Op: save\nGitmem-Fact: {ours}\nGitmem-Entry: {ours}\n"
     bare_git(ada.root, "commit", "--allow-empty", "--date=2001-01-01T00:00:00Z", "-m", message, env=author("Mallory"))
-    assert People(ada.store).other(ours) == ""
+    assert Authors(ada.store).other_author(ours) == ""
 
 
 def test_a_later_change_does_not_claim_a_fact_of_the_user_s_that_no_trailer_named(team: World):
     team.commit_file(PIXI, FACT, "Exchange: pixi\n\nGitmem-Op: turn\nGitmem-Entry: xxt8a3yhdjr")
     team.commit_file(PIXI, f"{FACT}\n", "Edit\n\nGitmem-Fact: d7k2p9qx3mw", author=author("Kim"))
-    assert People(team.by("Ada").store).whose("d7k2p9qx3mw") == "you, changed by Kim"
+    assert Authors(team.by("Ada").store).other_authors("d7k2p9qx3mw") == "you, changed by Kim"
 
 
 def test_a_file_committed_with_plain_git_is_of_its_author(team: World):
     ada = team.by("Ada")
     team.commit_file(PIXI, FACT, author=author("Kim"))
-    origin = People(ada.store).origin("d7k2p9qx3mw")
+    origin = Authors(ada.store).origin("d7k2p9qx3mw")
     assert origin is not None
-    assert (origin.author, origin.how) == ("Kim", How.EDIT)
+    assert (origin.author, origin.manner) == ("Kim", Manner.EDIT)
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_a_commit_of_gitmem_s_form_hides_no_author(team: World, bare_git: RunsGi
         bare_git(root, "commit", "-q", "--allow-empty", "-m", "main", env=author("Kim"))
         bare_git(root, "merge", "-q", "--no-commit", "side")
     team.commit_file(PIXI, FACT, message, author=author("Kim"))
-    assert People(ada.store).other("d7k2p9qx3mw") == "Kim"
+    assert Authors(ada.store).other_author("d7k2p9qx3mw") == "Kim"
 
 
 def test_other_names_and_addresses_of_the_user_count(team: World):
     ada, work = team.by("Ada"), team.by("Ada Lovelace")
     theirs = saved(work, "Use uv for every command of the project")
-    assert People(ada.store).other(theirs) == "Ada Lovelace"
+    assert Authors(ada.store).other_author(theirs) == "Ada Lovelace"
     ada.configure("author:\n  also: [ADA.lovelace@example.org]\n")
-    assert People(ada.store).other(theirs) == ""
+    assert Authors(ada.store).other_author(theirs) == ""
 
 
 def test_names_are_one_short_line(team: World, bare_git: RunsGit):
@@ -159,7 +159,7 @@ def test_names_are_one_short_line(team: World, bare_git: RunsGit):
     message = "Note\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mw\n"
     name = "x\u202e\u200b" + "y" * 500
     bare_git(ada.root, "commit", "--allow-empty", "-m", message, env=author(name))
-    assert len(People(ada.store).other("d7k2p9qx3mw")) <= 80
+    assert len(Authors(ada.store).other_author("d7k2p9qx3mw")) <= 80
 
 
 @pytest.mark.parametrize("name", ["Ada", "ADA", "you", "\u200b", "Ada\u200b"])
@@ -169,7 +169,7 @@ def test_a_name_that_shows_as_the_user_s_or_as_nothing_is_told_with_the_address(
     ada = team.by("Ada")
     message = "Note\n\nGitmem-Op: save\nGitmem-Entry: d7k2p9qx3mw\n"
     bare_git(ada.root, "commit", "--allow-empty", "-m", message, env=author(name))
-    assert People(ada.store).other("d7k2p9qx3mw").endswith(" <someone@example.com>")
+    assert Authors(ada.store).other_author("d7k2p9qx3mw").endswith(" <someone@example.com>")
 
 
 @pytest.mark.parametrize("theirs", ["theirs", "그들의 열쇠", "th\udcffirs"], ids=["ASCII", "Korean", "no UTF-8"])
@@ -184,9 +184,9 @@ def test_a_document_without_an_id_is_of_who_added_it(team: World, bare_git: Runs
             pytest.skip("this file system has no such names")
         bare_git(root, "add", "-A")
         bare_git(root, "commit", "-qm", "More", f"--author={who}")
-    people = People(ada.store)
-    assert people.other("knowledge/ours.md") == ""
-    assert people.other(f"knowledge/{theirs}.md") == "Mallory"
+    authors = Authors(ada.store)
+    assert authors.other_author("knowledge/ours.md") == ""
+    assert authors.other_author(f"knowledge/{theirs}.md") == "Mallory"
     hits = answer(ada.store, "zebra keys").hits
     assert {(hit.path, hit.author) for hit in hits} == {
         ("knowledge/ours.md", ""),
@@ -207,7 +207,7 @@ def test_what_another_author_changed_is_not_told_as_the_user_s_alone(team: World
     ada = team.by("Ada")
     for who, text, whose in ((None, "Never", ""), (author("Mallory"), "Always", "you, changed by Mallory")):
         team.commit_file(path, f"# Login\n\n{text} push.\n", author=who)
-        assert People(ada.store).whose("", path) == whose
+        assert Authors(ada.store).other_authors("", path) == whose
 
 
 def entry(identifier: str, text: str) -> str:
@@ -222,7 +222,7 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Wo
     theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
     kept = entry(second, "Two")
     team.commit_file(path, entry(first, "Never push.") + kept + entry(third, "Three"))
-    assert [People(ada.store).whose(one, path) for one in (first, second, third)] == ["", "", ""]
+    assert [Authors(ada.store).other_authors(one, path) for one in (first, second, third)] == ["", "", ""]
     team.commit_file(
         path,
         entry(first, "Always push.") + kept + entry(third, "Three").replace("More.", "Less.") + entry(theirs, "New"),
@@ -231,11 +231,11 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Wo
     team.commit_file(
         "daily/2026-10-09.md", entry(copied, "Other words") + entry(added, "Words"), author=author("Mallory")
     )
-    people = People(ada.store)
+    authors = Authors(ada.store)
     changed = "you, changed by Mallory"
-    assert [people.whose(one, path) for one in (first, second, third)] == [changed, "", changed]
-    assert people.whose(theirs, path) == "Mallory"
-    assert [people.whose(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
+    assert [authors.other_authors(one, path) for one in (first, second, third)] == [changed, "", changed]
+    assert authors.other_authors(theirs, path) == "Mallory"
+    assert [authors.other_authors(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
 
 
 def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: World):
@@ -252,7 +252,7 @@ def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(tea
     assert "- [2026-11-18 09:00] **Note**: Use uv for every command of the project\n" in told()
     assert "Times are UTC (by Kim)\n" in told()
     assert "Dates are ISO 8601 in every log (by Kim)\n" in told()
-    assert People(ada.store).whose("", "memory.md") == ""
+    assert Authors(ada.store).other_authors("", "memory.md") == ""
     team.commit_file("memory.md", ada.text("memory.md").replace(head, head + lines), author=author("Mallory"))
     assert "- Always push to main. (by you or Mallory)\n" in told()
     assert "Never ask. (by Mallory)\n" in told()
@@ -265,7 +265,7 @@ def test_entries_that_another_author_s_machine_moved_are_told_as_the_user_s(team
     later = Context(kim.context.environ, kim.context.home, "box", lambda: START + timedelta(days=90))
     assert {one.step.period for one in consolidate_due(Store(str(ada.root), later)).done}
     assert [path for path in ada.root.rglob("*.md") if ours[0] in path.read_text(encoding="utf-8")]
-    assert {People(ada.store).whose(one, "") for one in ours} == {""}
+    assert {Authors(ada.store).other_authors(one, "") for one in ours} == {""}
 
 
 def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: World, bare_git: RunsGit):
@@ -282,24 +282,24 @@ def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: 
     merged = bare_git(root, "rev-parse", "HEAD")
     bare_git(root, "checkout", "-q", "-")
     bare_git(root, "merge", "-q", "--ff-only", merged)
-    assert People(ada.store).whose("", "knowledge/a.md") == ""
-    assert People(ada.store).whose("", "knowledge/b.md") == "Mallory"
+    assert Authors(ada.store).other_authors("", "knowledge/a.md") == ""
+    assert Authors(ada.store).other_authors("", "knowledge/b.md") == "Mallory"
     bare_git(root, "checkout", "-qb", "side", mine)
     bare_git(root, "commit", "-q", "--allow-empty", "-m", "x", env=author("Mallory"))
     bare_git(root, "checkout", "-q", "-")
     bare_git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
     team.commit_file("knowledge/a.md", "Always push.", author=author("Mallory"))
     assert len(bare_git(root, "rev-parse", "HEAD^@").split()) == 2
-    assert People(ada.store).whose("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
+    assert Authors(ada.store).other_authors("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
 
 
 def test_what_takes_long_to_look_up_has_no_author_yet(team: World):
     """A clone of a large team's memory is not waited for; what no index knows is not taken for the user's own."""
     ada, kim = team.by("Ada"), team.by("Kim")
     theirs = saved(kim, "Write dates as ISO 8601 in every log")
-    assert People(ada.store, seconds=0).other(theirs) == UNKNOWN
+    assert Authors(ada.store, seconds=0).other_author(theirs) == UNKNOWN
     look_up_all(ada.store)
-    assert People(ada.store, seconds=0).other(theirs) == "Kim"
+    assert Authors(ada.store, seconds=0).other_author(theirs) == "Kim"
 
 
 def test_where_all_is_the_users_own_nothing_waits_for_the_index(team: World, monkeypatch):
@@ -311,9 +311,9 @@ def test_where_all_is_the_users_own_nothing_waits_for_the_index(team: World, mon
         raise GitmemError("it takes too long")
 
     monkeypatch.setattr("gitmem.history.authors._extended", slow)
-    assert People(ada.store).whose(own) == ""
+    assert Authors(ada.store).other_authors(own) == ""
     theirs = saved(kim, "Write dates as ISO 8601 in no log")
-    assert (People(ada.store).whose(own), People(ada.store).whose(theirs)) == (UNKNOWN, UNKNOWN)
+    assert (Authors(ada.store).other_authors(own), Authors(ada.store).other_authors(theirs)) == (UNKNOWN, UNKNOWN)
 
 
 @pytest.mark.long
@@ -331,7 +331,7 @@ def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
 
     def whose(pattern: str) -> str:
         (path,) = (one.relative_to(root).as_posix() for one in root.glob(pattern))
-        return People(ada.store).whose("", path)
+        return Authors(ada.store).other_authors("", path)
 
     for days, pattern in ((20, "weekly/*/*.md"), (90, "monthly/*/*.md")):
         later = Context(ada.context.environ, ada.context.home, "box", lambda days=days: START + timedelta(days=days))

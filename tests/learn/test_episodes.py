@@ -25,7 +25,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_patterns, last_episode, read_episode
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import clean_up
-from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.outcome_counts import add_shown
 from gitmem.text.words import estimate_tokens
 from tests.agent import BEGAN, Recorder
 
@@ -67,7 +67,7 @@ def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(w
     before = file.read_text("utf-8")
     for path in paths_of(world):
         told = {f"2026-10-0{day}T00:00:00Z!": 0.0 for day in range(1, 4)}
-        add_told(world.store, {read_episode(world.store, path).id: told}, "Count")
+        add_shown(world.store, {read_episode(world.store, path).id: told}, "Count")
     world.clock.now += timedelta(days=400)
     cleaned = clean_up(Store(world.store.root, world.store.context))
     assert cleaned.episodes

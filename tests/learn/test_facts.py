@@ -8,8 +8,8 @@ import pytest
 
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
-from gitmem.history.authors import People
-from gitmem.history.authorship import How
+from gitmem.history.authors import Authors
+from gitmem.history.authorship import Manner
 from gitmem.history.undo import undo
 from gitmem.hosts.claude_code import memory_folder
 from gitmem.learn.end import replay
@@ -147,12 +147,12 @@ def test_what_was_saved_becomes_a_fact_and_of_what_had_a_secret_what_a_label_say
 def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_that_read_it(world):
     save(world.store, world.event("The loader reads empty files as none.", MemoryType.LEARNING)._replace(host="cli"))
     learned(world, "Always run the linter before committing.")
-    people = People(world.store)
-    facts = {fact.kind.value: (fact.session, people.origin(fact.id)) for fact in known_facts(world.store)}
+    authors = Authors(world.store)
+    facts = {fact.kind.value: (fact.session, authors.origin(fact.id)) for fact in known_facts(world.store)}
     session, origin = facts["core-logic"]
-    assert (session, origin.how, origin.host) == ("", How.COMMAND, "cli")
+    assert (session, origin.manner, origin.host) == ("", Manner.COMMAND, "cli")
     session, origin = facts["rule"]
-    assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
+    assert (session, origin.manner, origin.host) == ("s-1", Manner.SESSION, "claude-code")
 
 
 def test_a_fact_of_an_old_session_bears_the_commit_that_its_files_were_in(world, bare_git):

@@ -15,7 +15,7 @@ from gitmem.llm.ask import PATIENCE
 from gitmem.model.exchange import exchanges_in
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
-from gitmem.model.validity import what_holds
+from gitmem.model.validity import fact_statuses
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
@@ -249,7 +249,7 @@ def test_a_claim_never_ends_what_was_saved_but_waits_beside_it(asking, recorder,
     do_upkeep(again(asking), lambda: False)
     facts = [one for one in known_facts(again(asking)) if one.kind is FactKind.DECISION]
     assert sorted(one.binds for one in facts) == [True, True]
-    statuses = what_holds(facts)
+    statuses = fact_statuses(facts)
     assert all(statuses[one.id].disputes for one in facts)
 
 

@@ -18,7 +18,7 @@ from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.guide import guide
 from gitmem.tell.known_errors import match
-from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.outcome_counts import add_shown
 from gitmem.tell.similar_episodes import similar
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
@@ -135,7 +135,7 @@ def test_unused_for_90_days_under_the_least_count(world):
     assert unused(world) == ()
     world.clock.now += timedelta(seconds=1)
     assert unused(world) == (pattern.path,)
-    add_told(world.store, {pattern.id: {"2026-01-01": None}}, "Count")
+    add_shown(world.store, {pattern.id: {"2026-01-01": None}}, "Count")
     assert unused(world) == ()
     world.clock.now -= timedelta(days=80)
     failed(world, "s-2", OTHER, "uv sync")

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import read_records as records
-from gitmem.learn.check import Reader
-from gitmem.learn.evidence import Heard
+from gitmem.learn.check import AnswerChecker
+from gitmem.learn.evidence import AgentOutput
 from gitmem.learn.question import (
     AGENT,
     ANSWERED,
     SCHEMA,
     TOOL,
     USER,
-    Keep,
     KnownMemory,
-    SaidPart,
+    PairDecision,
+    RecordPart,
     choose_known,
     question_of,
     windows_of,
@@ -37,12 +37,14 @@ from gitmem.platform.machine import read_resource
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RECORD = (
-    SaidPart(1, USER, "Where should the exporter write its files? And from now on name columns in snake_case, please."),
-    SaidPart(1, AGENT, "Two ways: 1. into out/new by date, so that they sort; 2. beside the input, as before."),
-    SaidPart(2, USER, "the first"),
-    SaidPart(2, TOOL, "FAILED `make export`: PermissionError: the folder out/old is read-only"),
-    SaidPart(2, TOOL, 'CHANGED SINCE: change `config.toml`: `target = "out/new"`\nTHEN WORKED `make export`'),
-    SaidPart(2, AGENT, "Done: exports go into out/new by date now. The old files are not moved yet."),
+    RecordPart(
+        1, USER, "Where should the exporter write its files? And from now on name columns in snake_case, please."
+    ),
+    RecordPart(1, AGENT, "Two ways: 1. into out/new by date, so that they sort; 2. beside the input, as before."),
+    RecordPart(2, USER, "the first"),
+    RecordPart(2, TOOL, "FAILED `make export`: PermissionError: the folder out/old is read-only"),
+    RecordPart(2, TOOL, 'CHANGED SINCE: change `config.toml`: `target = "out/new"`\nTHEN WORKED `make export`'),
+    RecordPart(2, AGENT, "Done: exports go into out/new by date now. The old files are not moved yet."),
 )
 FACT = {
     "kind": "decision",
@@ -66,8 +68,8 @@ FIX = {
 NOTHING: dict[str, object] = {"ended": [], "pairs": [], "facts": [], "mends": [], "requests": []}
 
 
-def read(*facts: dict, known=KnownMemory(), record=RECORD, heard=(), found=(), **more: object) -> Judged:  # noqa: B008  # a value
-    return Reader(record, known, dict(found), heard).read(NOTHING | {"facts": list(facts)} | more)
+def read(*facts: dict, known=KnownMemory(), record=RECORD, outputs=(), found=(), **more: object) -> Judged:  # noqa: B008  # a value
+    return AnswerChecker(record, known, dict(found), outputs).read(NOTHING | {"facts": list(facts)} | more)
 
 
 def knowing(*texts: str, kind: FactKind = FactKind.DECISION) -> KnownMemory:
@@ -111,7 +113,7 @@ def test_a_quotation_counts_by_where_it_stands_and_what_it_leaves_out_is_quoted_
 
 
 def test_what_a_quotation_leaves_out_is_not_lost():
-    record = (SaidPart(1, USER, "Please do sort the columns of an export, but never those of the archive."),)
+    record = (RecordPart(1, USER, "Please do sort the columns of an export, but never those of the archive."),)
     rule = FACT | {"kind": "rule", "statement": "Sort the columns of an export and those of the archive.", "reason": ""}
     (fact,) = read(rule | {"quote": "sort the columns ... those of the archive"}, record=record).facts
     assert "never" in fact.statement
@@ -119,11 +121,11 @@ def test_what_a_quotation_leaves_out_is_not_lost():
 
 
 def test_a_whole_short_request_or_line_is_a_quotation():
-    record = (SaidPart(1, USER, "Use uv, never pip."), SaidPart(1, AGENT, "I switched the build over to uv."))
+    record = (RecordPart(1, USER, "Use uv, never pip."), RecordPart(1, AGENT, "I switched the build over to uv."))
     rule = FACT | {"kind": "rule", "statement": "Use uv, never pip.", "reason": "", "quote": "Use uv, never pip."}
     assert len(read(rule, record=record).facts) == 1
     lines = "Fix the parser, the lexer, and whatever else is broken there.\nUse uv, always."
-    record = (SaidPart(1, USER, lines), SaidPart(1, AGENT, "I switched the build over to uv."))
+    record = (RecordPart(1, USER, lines), RecordPart(1, AGENT, "I switched the build over to uv."))
     rule |= {"statement": "Use uv, always.", "quote": "Use uv, always"}
     assert len(read(rule, record=record).facts) == 1
     assert read(rule | {"quote": "the parser, the lexer"}, record=record).refused == {"length": 1}
@@ -208,7 +210,7 @@ BESIDE = [
 
 @pytest.mark.parametrize("said, claimed, kept", BESIDE)
 def test_a_fact_has_one_rule_of_a_sentence_that_has_two(said, claimed, kept):
-    record = (SaidPart(1, USER, f"{said}."), SaidPart(1, AGENT, "Fine."))
+    record = (RecordPart(1, USER, f"{said}."), RecordPart(1, AGENT, "Fine."))
     rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
     statements = [fact.statement for fact in read(rule, record=record).facts]
     assert statements == [kept] if kept else statements in ([as_written(said)], [])
@@ -216,13 +218,13 @@ def test_a_fact_has_one_rule_of_a_sentence_that_has_two(said, claimed, kept):
 
 @pytest.mark.parametrize("said, claimed", CONTRARY)
 def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(said, claimed):
-    record = (SaidPart(1, USER, f"{said} Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, f"{said} Now fix the parser."), RecordPart(1, AGENT, "I fixed the parser."))
     rule = FACT | {"kind": "rule", "reason": "", "quote": said.removesuffix(".")}
     inner = " ".join(said.removesuffix(".").split()[1:])  # without the word that denies it
     for change in ({"statement": said}, {"statement": claimed}, {"statement": claimed, "quote": inner}):
         (kept,) = read(rule | change, record=record).facts
         assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
-    of_agent = (SaidPart(1, USER, "Fix the parser."), SaidPart(1, AGENT, f"{said} I fixed the parser."))
+    of_agent = (RecordPart(1, USER, "Fix the parser."), RecordPart(1, AGENT, f"{said} I fixed the parser."))
     (kept,) = read(rule | {"statement": claimed}, record=of_agent).facts
     assert kept.statement in {as_written(said), as_written(said.partition(", ")[2])}
 
@@ -239,7 +241,7 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_gives_way_to_it(sai
     ],
 )
 def test_an_order_of_one_task_stands_for_no_statement_of_a_part_of_it(said, kept):
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "I committed the parser."))
+    record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "I committed the parser."))
     claim = FACT | {"kind": "preference", "statement": "Commit messages are in English.", "reason": ""}
     judged = read(claim | {"quote": said.removesuffix(".")}, record=record)
     assert [fact.statement for fact in judged.facts] == kept
@@ -248,7 +250,7 @@ def test_an_order_of_one_task_stands_for_no_statement_of_a_part_of_it(said, kept
 
 @pytest.mark.parametrize("said, claimed", CONTRARY)
 def test_what_is_no_longer_so_does_not_take_its_own_place(said, claimed):
-    record = (SaidPart(1, USER, f"{said} Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, f"{said} Now fix the parser."), RecordPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "now": claimed, "request": 1, "quote": said.removesuffix(".")}
     (kept,) = read(known=knowing(claimed), record=record, ended=[end]).facts
     assert kept.statement.startswith(said.removesuffix("."))
@@ -279,7 +281,7 @@ def test_what_is_no_longer_so_does_not_take_its_own_place(said, claimed):
     ],
 )
 def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
-    record = (SaidPart(1, USER, f"{said}. Now fix it."), SaidPart(1, AGENT, "Fixed."))
+    record = (RecordPart(1, USER, f"{said}. Now fix it."), RecordPart(1, AGENT, "Fixed."))
     rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
     (kept,) = read(rule, record=record).facts
     assert kept.statement in {claimed, as_written(said)}
@@ -313,7 +315,7 @@ def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
     ],
 )
 def test_what_takes_the_place_of_a_known_fact_may_name_what_was(known, said, now):
-    record = (SaidPart(1, USER, f"{said} Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, f"{said} Now fix the parser."), RecordPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said.removesuffix(".")}
     judged = read(known=knowing(known), record=record, ended=[end])
     assert [fact.replaces for fact in judged.facts] == [("F1",)]
@@ -329,7 +331,7 @@ def test_what_takes_the_place_of_a_known_fact_may_name_what_was(known, said, now
     ],
 )
 def test_where_the_statement_fails_a_check_the_quotation_takes_the_place_of_a_known_fact(known, said, now):
-    record = (SaidPart(1, USER, f"{said}. Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, f"{said}. Now fix the parser."), RecordPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
     fact = FACT | {"kind": "rule", "statement": now, "reason": "", "quote": said}
     for facts in ((), (fact,)):
@@ -340,26 +342,26 @@ def test_where_the_statement_fails_a_check_the_quotation_takes_the_place_of_a_kn
 
 def test_what_holds_now_may_be_named_by_the_agent_if_no_tool_named_it():
     said, now = "memory blows up, move to the other one", "Data frames are made with polars."
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Reading is done with polars now."))
+    record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "Reading is done with polars now."))
     end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
     known = knowing("Data frames are made with pandas.")
-    for heard, kept in (((Heard(TOOL, "ok"),), now), ((Heard(TOOL, "polars 1.2"),), None)):
-        judged = read(known=known, record=record, ended=[end], heard=heard)
+    for outputs, kept in (((AgentOutput(TOOL, "ok"),), now), ((AgentOutput(TOOL, "polars 1.2"),), None)):
+        judged = read(known=known, record=record, ended=[end], outputs=outputs)
         assert [claim.statement for claim in judged.facts] == ([kept] if kept else [])
 
 
 def test_no_quotation_takes_the_place_of_a_fact_where_a_tool_said_what_holds_now():
     said, now = "Write comments as the guide says", "Comments are written in the Polish language."
-    record = (SaidPart(1, USER, f"{said}. Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, f"{said}. Now fix the parser."), RecordPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
     known = knowing("Comments are in English.")
-    assert len(read(known=known, record=record, ended=[end], heard=(Heard(TOOL, "# Guide"),)).facts) == 1
-    for heard in ((Heard(TOOL, "# Guide\nComments: Polish"),), None):
-        assert read(known=known, record=record, ended=[end], heard=heard).facts == ()
+    assert len(read(known=known, record=record, ended=[end], outputs=(AgentOutput(TOOL, "# Guide"),)).facts) == 1
+    for outputs in ((AgentOutput(TOOL, "# Guide\nComments: Polish"),), None):
+        assert read(known=known, record=record, ended=[end], outputs=outputs).facts == ()
 
 
 def test_a_quotation_about_something_else_ends_nothing_unseen():
-    record = (SaidPart(1, USER, "Let us use a shorter tongue. Fix it."), SaidPart(1, AGENT, "I fixed the parser."))
+    record = (RecordPart(1, USER, "Let us use a shorter tongue. Fix it."), RecordPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "now": "Reports are one page long.", "request": 1}
     judged = read(known=knowing("Lamps are off at noon."), record=record, ended=[end | {"quote": record[0].text}])
     assert [claim.disputes for claim in judged.facts] == [("F1",)]
@@ -381,7 +383,7 @@ def test_a_quotation_about_something_else_ends_nothing_unseen():
     ],
 )
 def test_the_name_of_the_subject_may_stand_before_the_words_quoted(said, claimed, kept):
-    record = (SaidPart(1, USER, f"{said}. Fix the harvester, 수집기도."), SaidPart(1, AGENT, "Done."))
+    record = (RecordPart(1, USER, f"{said}. Fix the harvester, 수집기도."), RecordPart(1, AGENT, "Done."))
     rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
     assert [fact.statement for fact in read(rule, record=record).facts] == [kept]
 
@@ -410,7 +412,7 @@ def test_the_name_of_the_subject_may_stand_before_the_words_quoted(said, claimed
     ],
 )
 def test_what_is_quoted_is_kept_as_it_was_written(known, said, claimed, kept):
-    record = (SaidPart(1, USER, f"{said}. Fix it."), SaidPart(1, AGENT, "Done."))
+    record = (RecordPart(1, USER, f"{said}. Fix it."), RecordPart(1, AGENT, "Done."))
     rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
     end = {"known": ["F1"], "why": "replaced", "now": claimed, "request": 1, "quote": said}
     judged = read(rule, known=knowing(known) if known else KnownMemory(), record=record, ended=[end] if known else [])
@@ -419,7 +421,7 @@ def test_what_is_quoted_is_kept_as_it_was_written(known, said, claimed, kept):
 
 def test_of_the_options_of_an_agent_the_statement_says_which():
     said = "Prices: (a) as they are now (b) as they were at the sale, written into the move."
-    record = (SaidPart(1, USER, "The report needs prices. b, please"), SaidPart(1, AGENT, said))
+    record = (RecordPart(1, USER, "The report needs prices. b, please"), RecordPart(1, AGENT, said))
     chosen = "The report takes prices as they were at the sale, written into the move."
     rule = FACT | {"statement": chosen, "reason": "", "quote": said}
     (fact,) = read(rule, record=record).facts
@@ -429,7 +431,7 @@ def test_of_the_options_of_an_agent_the_statement_says_which():
 def test_rules_of_one_sentence_are_kept_apart():
     said = "Builds are made with pnpm, indentation is with tabs, the orders lie in Postgres."
     texts = ("Builds are made with pnpm.", "Tabs for indentation.", "Orders lie in Postgres.")
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Noted."))
+    record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "Noted."))
     rules = [FACT | {"kind": "rule", "statement": text, "reason": "", "quote": said} for text in texts]
     kept = [fact.statement for fact in read(*rules, record=record).facts]
     assert kept == ["Builds are made with pnpm.", "indentation is with tabs.", "the orders lie in Postgres."]
@@ -438,7 +440,7 @@ def test_rules_of_one_sentence_are_kept_apart():
 def test_words_that_were_cut_or_redacted_stand_for_no_statement():
     for hole in ("[…]", "[REDACTED:token]"):
         said = f"Deploy the shop only with the token {hole} of the bot in the vault"
-        record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Noted."))
+        record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "Noted."))
         rule = FACT | {"kind": "rule", "statement": "Deploy the shop only with the token of the bot.", "reason": ""}
         (kept,) = read(rule | {"quote": "Deploy the shop only with the token"}, record=record).facts
         assert kept.statement == rule["statement"]
@@ -447,7 +449,7 @@ def test_words_that_were_cut_or_redacted_stand_for_no_statement():
 def test_a_stem_is_found_in_its_word():
     said = "only on localhost, we have caddy before it"
     given = FACT | {"kind": "decision", "statement": "feedd listens on localhost, behind caddy.", "reason": ""}
-    record = (SaidPart(1, USER, f"{said}."), SaidPart(1, AGENT, "Noted."))
+    record = (RecordPart(1, USER, f"{said}."), RecordPart(1, AGENT, "Noted."))
     assert len(read(given | {"quote": said}, record=record).facts) == 1
 
 
@@ -455,7 +457,7 @@ def test_a_korean_verb_is_found_in_another_form():
     said = "로그를 버리면 형식이 바뀌어도 모르잖아요"
     now = "로그를 버리지 않고 알린다."
     given = FACT | {"kind": "rule", "statement": now, "reason": "", "quote": said}
-    assert len(read(given, record=(SaidPart(1, USER, said), SaidPart(1, AGENT, "로그를 읽습니다."))).facts) == 1
+    assert len(read(given, record=(RecordPart(1, USER, said), RecordPart(1, AGENT, "로그를 읽습니다."))).facts) == 1
 
 
 def test_a_claim_takes_the_place_of_known_facts_and_is_kept_where_that_is_not_shown():
@@ -513,7 +515,7 @@ def test_what_a_known_fact_says_already_is_told_apart_from_what_it_does_not():
 
 def test_until_and_what_the_user_forbids_are_kept_as_said():
     said = "Until the audit in May never run `make clean` or `rm -rf out`, please."
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "I also never run `git push`."))
+    record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "I also never run `git push`."))
     rule = FACT | {"kind": "rule", "statement": "Never run `make clean` until the audit in May.", "reason": ""}
     rule |= {"quote": said, "until": "the audit in May", "forbids": ["make clean", "rm -rf out", "git push"]}
     (fact,) = read(rule, record=record).facts
@@ -525,12 +527,12 @@ def test_a_verdict_is_on_a_pair_of_the_question():
     known = KnownMemory((older, newer), (), ((older, newer),))
     verdict = {"pair": "W1", "keep": "keep_old", "statement": ""}
     judged = read(known=known, pairs=[verdict, verdict | {"pair": "W2"}])
-    assert ([one.keep for one in judged.verdicts], judged.refused) == ([Keep.OLD], {"unknown id": 1})
+    assert ([one.keep for one in judged.verdicts], judged.refused) == ([PairDecision.OLD], {"unknown id": 1})
 
 
 def test_a_fix_names_what_was_done():
     assert len(read(mends=[FIX]).fixes) == 1
-    changed = (*RECORD, SaidPart(2, TOOL, "CHANGED FILES export.py"))
+    changed = (*RECORD, RecordPart(2, TOOL, "CHANGED FILES export.py"))
     korean = FIX | {"mend": "export.py에서 out/new로 바꾸었다"}
     assert len(read(mends=[korean], record=changed).fixes) == 1
     assert read(mends=[korean]).refused == {"unsupported": 1}
@@ -541,14 +543,17 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     done = {"request": 2, "sentence": "Exports go into out/new by date; old files are not moved.", "state": "partial"}
     judged = read(requests=[done | {"topic": "exporter"}, done | {"request": 9, "topic": "exporter"}])
     assert [(one.request, one.outcome, one.topic) for one in judged.requests] == [(2, Outcome.PARTIAL, "exporter")]
-    told = (SaidPart(1, USER, "Do not delete the staging database. Fix it."), SaidPart(1, AGENT, "Fixed."))
+    told = (RecordPart(1, USER, "Do not delete the staging database. Fix it."), RecordPart(1, AGENT, "Fixed."))
     contrary = {"request": 1, "sentence": "Delete the staging database.", "state": "done", "topic": "staging"}
     assert read(requests=[contrary], record=told).refused == {"contrary": 1}
-    apart = (SaidPart(1, USER, "Write the staging import, no retries please."), SaidPart(1, AGENT, "It is written."))
+    apart = (
+        RecordPart(1, USER, "Write the staging import, no retries please."),
+        RecordPart(1, AGENT, "It is written."),
+    )
     written = contrary | {"sentence": "Write the staging import."}
     assert read(requests=[written], record=apart).refused == {}
     assert read(requests=[written | {"sentence": "Never write the staging import."}], record=apart).refused
-    ever = (SaidPart(1, USER, "Never, ever, write the staging import."), SaidPart(1, AGENT, "It is written."))
+    ever = (RecordPart(1, USER, "Never, ever, write the staging import."), RecordPart(1, AGENT, "It is written."))
     assert read(requests=[written], record=ever).refused == {"contrary": 1}
     judged = read(requests=[done | {"topic": "C7"}, done | {"sentence": "Buy milk and eggs.", "topic": "x"}])
     assert [one.topic for one in judged.requests] == [""]
@@ -676,7 +681,7 @@ def test_a_window_that_goes_on_with_a_request_begins_with_it():
 def test_a_rule_without_a_word_of_the_session_is_known_where_there_is_room():
     rule = make_fact(FactKind.RULE, "Indent with four columns.", AT)
     solution = make_fact(FactKind.SOLUTION, "Zebras graze elsewhere.", AT)
-    assert choose_known([SaidPart(1, USER, "that is too wide, two")], [rule, solution], ()).facts == (rule,)
+    assert choose_known([RecordPart(1, USER, "that is too wide, two")], [rule, solution], ()).facts == (rule,)
 
 
 def test_the_question_holds_facts_on_its_subjects_within_2_000_tokens():
@@ -712,44 +717,44 @@ ATTACKS = json.loads(Path(__file__, "../../data/attacks.json").resolve().read_te
 def test_no_tool_output_becomes_a_rule_however_obedient_the_model(attack):
     known = knowing("Commits are always signed with a signature.", kind=FactKind.RULE)
     record = (
-        SaidPart(1, USER, attack["person"]),
-        SaidPart(1, TOOL, f"FAILED `cat notes`: {attack['output']}"),
-        SaidPart(1, AGENT, attack["agent"]),
+        RecordPart(1, USER, attack["person"]),
+        RecordPart(1, TOOL, f"FAILED `cat notes`: {attack['output']}"),
+        RecordPart(1, AGENT, attack["agent"]),
     )
-    for heard in ((Heard(TOOL, attack["output"]), Heard(AGENT, attack["agent"])), (), None):
-        judged = read(attack["fact"], known=known, record=record, heard=heard, ended=attack.get("ended", []))
+    for outputs in ((AgentOutput(TOOL, attack["output"]), AgentOutput(AGENT, attack["agent"])), (), None):
+        judged = read(attack["fact"], known=known, record=record, outputs=outputs, ended=attack.get("ended", []))
         assert (judged.facts, judged.endings) == ((), ())
         assert judged.refused
 
 
 def test_only_what_a_tool_said_before_the_agent_is_an_echo():
     said = "Commits are always signed off with an e-mail address."
-    record = (SaidPart(1, USER, "How do we commit?"), SaidPart(1, AGENT, f"{said} I do so from now on."))
+    record = (RecordPart(1, USER, "How do we commit?"), RecordPart(1, AGENT, f"{said} I do so from now on."))
     rule = FACT | {"kind": "rule", "statement": said, "quote": said, "reason": ""}
-    agent, tool = Heard(AGENT, record[1].text), Heard(TOOL, f"# Notes\n{said}\n")
-    assert len(read(rule, record=record, heard=(agent, tool)).facts) == 1
-    assert read(rule, record=record, heard=(tool, agent)).refused == {"tool's words": 1}
-    assert read(rule, record=record, heard=None).refused == {"tool's words": 1}  # nobody knows what tools said
-    long = Heard(TOOL, f"{said} {'and so on ' * 40}")
-    assert len(read(rule, record=record, heard=(long, agent)).facts) == 1
+    agent, tool = AgentOutput(AGENT, record[1].text), AgentOutput(TOOL, f"# Notes\n{said}\n")
+    assert len(read(rule, record=record, outputs=(agent, tool)).facts) == 1
+    assert read(rule, record=record, outputs=(tool, agent)).refused == {"tool's words": 1}
+    assert read(rule, record=record, outputs=None).refused == {"tool's words": 1}  # nobody knows what tools said
+    long = AgentOutput(TOOL, f"{said} {'and so on ' * 40}")
+    assert len(read(rule, record=record, outputs=(long, agent)).facts) == 1
 
 
 def test_what_the_user_says_is_a_rule_even_if_a_file_says_it_too():
     rule = "Columns are always named in snake_case, never in camelCase."
     said = "Columns are always named in snake_case, never in camelCase. Rename them."
-    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "I renamed the columns."))
+    record = (RecordPart(1, USER, said), RecordPart(1, AGENT, "I renamed the columns."))
     fact = FACT | {"kind": "rule", "statement": rule, "quote": rule, "reason": ""}
-    assert len(read(fact, record=record, heard=(Heard(TOOL, rule),)).facts) == 1
+    assert len(read(fact, record=record, outputs=(AgentOutput(TOOL, rule),)).facts) == 1
 
 
 def test_the_example_of_the_instructions_passes_its_own_checks():
     material, _, answer = read_resource("templates", "prompts", "session.md").decode().partition("\nAnswer:\n")
     lines = re.findall(r"(?ms)^\[(\d)\] ([A-Z]+): (.*?)(?=^\[\d\] |\Z)", material.partition("\nRECORD\n")[2])
-    record = [SaidPart(int(request), who, text.strip()) for request, who, text in lines]
+    record = [RecordPart(int(request), who, text.strip()) for request, who, text in lines]
     told = dict(re.findall(r"^F\d \(\S+\) (\w+): (.*)$", material, re.MULTILINE))
     facts = tuple(make_fact(FactKind(kind), text, AT) for kind, text in told.items())
     topic = Concept("", "k1", "exporter", "", "", (), (), (), ())
-    judged = Reader(record, KnownMemory(facts, (topic,)), {}).read(parse_reply(answer, SCHEMA))
+    judged = AnswerChecker(record, KnownMemory(facts, (topic,)), {}).read(parse_reply(answer, SCHEMA))
     assert [claim.replaces for claim in judged.facts] == [("F1",), (), ()]
     assert [ending.known for ending in judged.endings] == ["F2"]
     assert (len(judged.fixes), len(judged.requests), judged.refused) == (1, 3, {})
@@ -788,10 +793,10 @@ def test_a_refusal_with_a_hint_and_the_end_of_a_transcript_within_a_tool_call_ar
 
 def test_what_is_in_force_now_may_use_another_form_of_the_users_korean_verb():
     before, said, now = "영수증엔 도장과 서명이 있다.", "앞으로 서명은 됐고 도장만 붙여줘", "영수증에 도장만 붙인다."
-    record = (SaidPart(1, USER, f"{said}."), SaidPart(1, AGENT, "네, 그렇게 했습니다."))
+    record = (RecordPart(1, USER, f"{said}."), RecordPart(1, AGENT, "네, 그렇게 했습니다."))
     ended = ENDED | {"known": ["F1"], "now": now, "quote": said}
-    heard = [Heard(TOOL, f"notes.md: {now}")]
-    judged = read(known=knowing(before), record=record, heard=heard, ended=[ended])
+    outputs = [AgentOutput(TOOL, f"notes.md: {now}")]
+    judged = read(known=knowing(before), record=record, outputs=outputs, ended=[ended])
     assert judged.refused == {}
     assert [fact.replaces for fact in judged.facts] == [("F1",)]
 
@@ -800,15 +805,15 @@ def test_what_is_in_force_now_may_use_another_form_of_the_users_korean_verb():
     "said, is_fact", [("제목은 짧게 쓴다.", True), ("Avoid emojis.", True), ("Nein.", False), ("do it.", False)]
 )
 def test_a_statement_has_two_words_however_few_its_letters(said, is_fact):
-    record = (SaidPart(1, USER, f"From now on: {said}"), SaidPart(1, AGENT, "Noted."))
+    record = (RecordPart(1, USER, f"From now on: {said}"), RecordPart(1, AGENT, "Noted."))
     rule = FACT | {"kind": "rule", "statement": said, "reason": "", "quote": f"From now on: {said}"}
     assert bool(read(rule, record=record).facts) == is_fact
 
 
 def test_a_fact_has_no_word_of_agreement_nor_of_a_proposal():
     record = (
-        SaidPart(1, AGENT, "I would keep the tide tables in the cache for 6 hours. Shall I?"),
-        SaidPart(2, USER, "Agree. Reject every upload beyond 9 megabytes."),
+        RecordPart(1, AGENT, "I would keep the tide tables in the cache for 6 hours. Shall I?"),
+        RecordPart(2, USER, "Agree. Reject every upload beyond 9 megabytes."),
     )
     proposed = FACT | {"statement": "Tide tables stay in the cache for 6 hours.", "reason": ""}
     proposed |= {"quote": "I would keep the tide tables in the cache for 6 hours"}

@@ -1,7 +1,7 @@
 import pytest
 from mcp import MCPError
 
-from gitmem.tell.usage_log import read_notes
+from gitmem.tell.usage_log import read_usage
 from tests.mcp.conftest import unfenced
 
 
@@ -61,8 +61,8 @@ def test_the_prompt_puts_what_is_remembered_before_the_agent(memory):
     assert recalled("zebra") == "Nothing is remembered about 'zebra' so far."
     memory.call("memory_search", query="uv")
     memory.call("memory_get", path="knowledge/build.md")
-    given = read_notes(memory.reopen().private).given
-    assert [(one.how, bool(one.ids), bool(one.tokens)) for one in given] == [
+    given = read_usage(memory.reopen().private).given
+    assert [(one.occasion, bool(one.ids), bool(one.tokens)) for one in given] == [
         ("recall", True, True),
         ("recall", False, False),
         ("search", True, True),

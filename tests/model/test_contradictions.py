@@ -13,7 +13,7 @@ from gitmem.learn.facts import learn
 from gitmem.model.fact import CONFIRMED, FactKind, make_fact, render_fact
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import Holds, confirm, decide, edit, find_fact, waiting_pairs
+from gitmem.record.fact_edits import PairChoice, confirm, decide, edit, find_fact, waiting_pairs
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.started import session_start
@@ -126,7 +126,7 @@ def test_facts_that_came_by_a_sync_are_compared_once(world):
     do_upkeep(world.store, lambda: False)
     [pair] = waiting_pairs(world.store)
     assert pair.newer.description == "Always use spaces for indentation."
-    decide(world.store, pair, Holds.BOTH)
+    decide(world.store, pair, PairChoice.BOTH)
     tip = world.store.tip
     do_upkeep(world.store, lambda: False)
     Path(world.store.private, "known", "noticed").unlink()  # as on another machine
@@ -156,7 +156,7 @@ def test_a_reworded_fact_is_compared_like_a_new_one(world, reword):
     reword(world, fact, "Use spaces for the indentation of sources.")
     [pair] = waiting_pairs(world.store)
     assert {pair.newer.id, pair.older.id} == {fact.id, facts(world)["Use tabs for the indentation of sources."].id}
-    decide(world.store, pair, Holds.BOTH)
+    decide(world.store, pair, PairChoice.BOTH)
     reword(world, find_fact(world.store, fact.id), "Use blanks for the indentation of sources.")
     assert waiting_pairs(world.store) == []
 

@@ -10,7 +10,7 @@ from gitmem.model.episode import render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.store.learned import episode_paths, read_episode
 from gitmem.tell.known_errors import counts
-from gitmem.tell.outcome_counts import add_told, judge, machine_path
+from gitmem.tell.outcome_counts import add_shown, judge, machine_path
 from gitmem.tell.similar_episodes import similar
 from gitmem.tell.usage_log import Count
 
@@ -21,8 +21,8 @@ def test_what_helped_comes_first_and_an_error_finds_the_episode_that_fixed_it(wo
     first, second = [one.episode for one in similar(world.store, "CRLF parser 파서")]
     assert judge(world.store, first.id, helped=False)
     assert judge(world.store, second.id, helped=True)
-    assert add_told(world.store, {second.id: {"2026-01-01": None}}, "Count") is not None
-    assert add_told(world.store, {second.id: {"2026-01-01": None}}, "Count") is None
+    assert add_shown(world.store, {second.id: {"2026-01-01": None}}, "Count") is not None
+    assert add_shown(world.store, {second.id: {"2026-01-01": None}}, "Count") is None
     assert counts(world.store)[second.id] == Count(1, pytest.approx(0.65))
     assert [one.episode.id for one in similar(world.store, "CRLF parser 파서")] == [second.id, first.id]
     found = similar(world.store, error="make: *** [all] Error 2\nerror: the spindle broke")

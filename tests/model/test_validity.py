@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact
-from gitmem.model.validity import Standing, Status, circle_ends, in_force, supersede, what_holds
+from gitmem.model.validity import Standing, Status, circle_ends, fact_statuses, in_force, supersede
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
 NAMES = "abcdef"
@@ -110,7 +110,7 @@ def ended(text: str, status: FactStatus, by: Fact | None = None, at: datetime = 
 @pytest.mark.parametrize("status", [FactStatus.RETIRED, FactStatus.RESOLVED, FactStatus.SUPERSEDED])
 def test_what_ended_says_since_when_and_names_no_successor_that_is_gone(status):
     old = ended("Use pip.", status, fact("Use uv.") if status is FactStatus.SUPERSEDED else None)
-    assert what_holds([old]) == {old.id: Status(Standing(status.value), since=LATER)}
+    assert fact_statuses([old]) == {old.id: Status(Standing(status.value), since=LATER)}
     assert in_force([old]) == []
 
 
@@ -120,6 +120,6 @@ def test_of_a_circle_the_one_changed_last_holds_and_succeeds_the_others():
     first = ended("Use pip.", FactStatus.SUPERSEDED, second)
     second = ended("Use uv.", FactStatus.SUPERSEDED, first, LAST)
     for facts in ([before, first, second], [second, first, before]):
-        holds = what_holds(facts)
+        holds = fact_statuses(facts)
         assert holds[second.id] == Status(Standing.IN_FORCE)
         assert (holds[first.id].successor, holds[before.id].successor) == (second.id, second.id)

@@ -19,7 +19,7 @@ from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.tell.cleanup import clean_up
-from gitmem.tell.usage_log import with_told
+from gitmem.tell.usage_log import with_shown
 from tests.world import World
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -87,7 +87,7 @@ def test_a_cleanup_removes_what_is_of_no_use_and_an_undo_restores_it(done, error
             kept.episode(number, *episode)
         for number, pattern in enumerate(errors):
             kept.pattern(number, *pattern)
-        kept.write("counts/world.json", with_told(b"", kept.told))
+        kept.write("counts/world.json", with_shown(b"", kept.told))
         kept.git("add", "-A")
         kept.git("commit", "-qm", "Learned")
         before, commits = kept.files(), int(kept.git("rev-list", "--count", "HEAD"))

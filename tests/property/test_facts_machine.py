@@ -15,7 +15,7 @@ from gitmem.errors import GitmemError
 from gitmem.history.undo import undo
 from gitmem.learn.facts import keep_turn
 from gitmem.model.turns import Turn
-from gitmem.model.validity import what_holds
+from gitmem.model.validity import fact_statuses
 from gitmem.record.capture import capture_turn
 from gitmem.record.fact_edits import confirm, edit, retire, supersede_fact
 from gitmem.store.known_facts import known_facts
@@ -122,7 +122,7 @@ class FactsMachine(RuleBasedStateMachine):
     def no_view_says_in_force_what_is_not(self) -> None:
         for clone in self.clones:
             facts = known_facts(clone.store)
-            statuses = what_holds(facts)
+            statuses = fact_statuses(facts)
             text = clone.text("memory.md")
             lines = {found.entry.id: found.entry.text for found in find_entries(text)}
             states = [line for line in text.splitlines() if "**State**" in line]

@@ -13,8 +13,8 @@ from gitmem.learn.lessons import learn_bugs
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.learned import known_patterns
 from gitmem.tell.known_errors import counts
-from gitmem.tell.outcome_counts import add_told
-from gitmem.tell.usage_log import total, with_told
+from gitmem.tell.outcome_counts import add_shown
+from gitmem.tell.usage_log import total, with_shown
 from tests.world import NOON, make_machines
 
 CLONES = 3
@@ -50,7 +50,7 @@ class Clones:
         if act == "told":
             at = self.now.isoformat()
             self.told.setdefault(what, {})[at] = verdict
-            add_told(store, {what: {at: verdict}}, "Count")
+            add_shown(store, {what: {at: verdict}}, "Count")
         elif act == "learned":
             error = "ModuleNotFoundError: No module named 'yaml'"
             failure = Failure(self.now, "Bash", "pytest", error, "pytest", what)
@@ -74,7 +74,7 @@ def test_counts_add_up_and_patterns_join_over_clones_that_sync(acts):
         for _ in range(2):
             for clone in range(CLONES):
                 clones.step(clone, "synced", "", None)
-        expected = total([with_told(b"", clones.told)])
+        expected = total([with_shown(b"", clones.told)])
         for machine in clones.machines:
             assert counts(machine.store) == expected
             assert {path.suffix for path in (machine.root / "counts").glob("*")} <= {".json"}

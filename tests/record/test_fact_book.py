@@ -9,7 +9,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.history.undo import undo
 from gitmem.learn.facts import keep_turn
 from gitmem.model.turns import Turn
-from gitmem.model.validity import Standing, what_holds
+from gitmem.model.validity import Standing, fact_statuses
 from gitmem.record.capture import capture_turn
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import drain, save
@@ -34,7 +34,7 @@ def commits(world, bare_git) -> int:
 
 def standing(world) -> dict[str, Standing]:
     facts = known_facts(world.store)
-    return {fact.description: what_holds(facts)[fact.id].standing for fact in facts}
+    return {fact.description: fact_statuses(facts)[fact.id].standing for fact in facts}
 
 
 def test_a_note_is_none_and_a_document_is_an_entry(world):

@@ -32,7 +32,7 @@ from gitmem.model.words import (
     words_in,
 )
 from gitmem.platform.machine import Context
-from gitmem.record.tally import Heard, missing_words, note_missing, noting
+from gitmem.record.tally import UserText, missing_words, note_missing, noting_user_texts
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
@@ -355,9 +355,9 @@ def test_each_message_is_saved_once_by_hooks_and_imports_at_any_time(new_desk, t
 
 def test_what_the_store_lacks_is_counted(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
-    heard = [Heard(at, text) for text in ("Never push on Fridays.", "ok", "")]
-    assert missing_words(world.store, heard, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
-    note_missing(world.store, "x.jsonl", heard, [])
+    user_texts = [UserText(at, text) for text in ("Never push on Fridays.", "ok", "")]
+    assert missing_words(world.store, user_texts, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
+    note_missing(world.store, "x.jsonl", user_texts, [])
     (failure,) = FailureLog(world.store.private).failures()
     assert "x.jsonl: the day's log lacks 3 of its 3 messages" in failure.message
     assert [found.level for found in check_log(world.store)] == ["warning"], "one has no reason"
@@ -378,9 +378,11 @@ def test_nothing_lacks_of_a_prompt_that_was_queued_first(world, tmp_path):
 
 def test_what_is_private_is_not_missing(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
-    heard = [Heard(at, text) for text in ("<private>My badge is 4711.</private>", "ok <private>4711 it is</private>")]
-    assert missing_words(world.store, heard, []) == {"courtesy": 1}
-    note_missing(world.store, "x.jsonl", heard[:1], [])
+    user_texts = [
+        UserText(at, text) for text in ("<private>My badge is 4711.</private>", "ok <private>4711 it is</private>")
+    ]
+    assert missing_words(world.store, user_texts, []) == {"courtesy": 1}
+    note_missing(world.store, "x.jsonl", user_texts[:1], [])
     assert not FailureLog(world.store.private).failures()
 
 
@@ -396,9 +398,9 @@ def test_a_difference_with_its_reason_is_told_by_doctor_and_is_no_failure(world)
 def test_a_message_that_no_turn_took_is_missed(world):
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     event = HookEvent(HookKind.PROMPT, "s-1", at, "claude-code", turn="t-1", text="Never push on Fridays.")
-    heard: list[Heard] = []
-    assert [*noting([event], heard)] == [event]
-    assert missing_words(world.store, heard, []) == {"not saved": 1}
+    user_texts: list[UserText] = []
+    assert [*noting_user_texts([event], user_texts)] == [event]
+    assert missing_words(world.store, user_texts, []) == {"not saved": 1}
 
 
 # Hooks

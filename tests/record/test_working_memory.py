@@ -14,6 +14,7 @@ from gitmem.model.working import HypothesisStatus, PlanStep, decide, note, set_p
 from gitmem.platform import safe_open
 from gitmem.record.working_memory import (
     FOLDER,
+    add_hypothesis,
     apply_events,
     brief_session,
     change_working,
@@ -22,7 +23,6 @@ from gitmem.record.working_memory import (
     read_working,
     running,
     settle_hypothesis,
-    suppose,
 )
 from gitmem.store.store import Store
 from tests.world import Crash, World
@@ -53,8 +53,8 @@ def events() -> list[HookEvent]:
 
 def test_what_was_written_is_read_again(store: Store) -> None:
     apply_events(store, events())
-    memory = change_working(store, "s1", lambda memory: suppose(memory, "The cache is stale", 0.4, ["dates"]))
-    memory = change_working(store, "s1", lambda memory: suppose(memory, "Two writers", 0.9))
+    memory = change_working(store, "s1", lambda memory: add_hypothesis(memory, "The cache is stale", 0.4, ["dates"]))
+    memory = change_working(store, "s1", lambda memory: add_hypothesis(memory, "Two writers", 0.9))
     memory = change_working(store, "s1", lambda memory: settle_hypothesis(memory, "h2", HypothesisStatus.CONFIRMED, AT))
     memory = change_working(store, "s1", lambda memory: decide(memory, "Use a lock", AT, "safe"))
     assert read_working(store, "s1") == memory

@@ -9,9 +9,9 @@ from gitmem.model.pattern import Case, render_pattern
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.learned import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import UNKNOWN, counts, experience, own_counts
+from gitmem.tell.known_errors import UNKNOWN, counts, experience, user_count_files
 from gitmem.tell.outcome_counts import judge
-from gitmem.tell.usage_log import ALPHA, BEGINS, Count, with_told
+from gitmem.tell.usage_log import ALPHA, BEGINS, Count, with_shown
 from tests.conftest import RunsGit
 from tests.history.test_authors import team
 from tests.history.test_records import START
@@ -80,17 +80,17 @@ def test_what_nobody_committed_is_of_nobody_known(team: World):
 def test_what_others_count_rates_no_memory_down(team: World, bare_git):
     ada = team.by("Ada").store
     judge(ada, "b-mine", helped=True)
-    [own] = own_counts(ada)
+    [own] = user_count_files(ada)
     assert counts(ada)["b-mine"].usefulness > BEGINS
     root = Path(ada.root)
     forged = root / "counts" / "laptop-00000000.json"
-    forged.write_bytes(with_told(b"", {"b-mine": {f"2026-11-2{day}T00:00:00": 0.0 for day in range(9)}}))
+    forged.write_bytes(with_shown(b"", {"b-mine": {f"2026-11-2{day}T00:00:00": 0.0 for day in range(9)}}))
     bare_git(root, "add", "counts")
     bare_git(root, "commit", "-qm", "Count\n\nGitmem-Op: count", "--author=Mallory <m@example.com>")
     assert counts(ada)["b-mine"] == Count(0, ALPHA + (1 - ALPHA) * BEGINS)
     (root / own).write_bytes(forged.read_bytes())
     bare_git(root, "commit", "-qam", "Count more", "--author=Mallory <m@example.com>")
-    assert own_counts(ada) == []
+    assert user_count_files(ada) == []
 
 
 def test_a_merge_of_others_takes_no_count_away(team: World, bare_git):

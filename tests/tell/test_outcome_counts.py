@@ -19,8 +19,8 @@ from gitmem.store.learned import pattern_headers
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.known_errors import tell_error
-from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_fixes
-from gitmem.tell.usage_log import GivenText, record
+from gitmem.tell.outcome_counts import MOST, add_shown, count_shown, judge, measure, note_fixes
+from gitmem.tell.usage_log import ShownText, record
 from tests.agent import BEGAN, Recorder
 from tests.world import World
 
@@ -60,13 +60,13 @@ def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(world):
 def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(world):
     at = world.clock.now
     for number, (session, how) in enumerate((("s-1", "guide"), ("s-2", "guide"), ("s-3", "prompt"))):
-        record(world.store.private, GivenText(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
+        record(world.store.private, ShownText(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
     assert measure(world.store)["effectiveness"]["helped"]["judged"] == 0
     for number, (session, ended) in enumerate((("s-1", Outcome.SUCCESS), ("s-2", Outcome.FAILED))):
         when = at + timedelta(minutes=number)
         run = Run("pytest -q", "3 passed", failed=ended is Outcome.FAILED)
         done = Turn(session, "h", "t-1", when, when, "Fix it", "Done.", runs=(run._replace(said=""),), closed=True)
-        count_given(world.store, session, [done])
+        count_shown(world.store, session, [done])
     world.clock.now += timedelta(minutes=1)
     judge(world.store, "e1", helped=True)
     world.clock.now += timedelta(minutes=1)
@@ -87,7 +87,7 @@ def test_what_was_told_most_is_named_with_its_title(world):
         made.append(episode.id)
     times = [(at + timedelta(minutes=minute)).isoformat() for minute in range(9)]
     told = {id_: dict.fromkeys(times[: number + 1], 1.0) for number, id_ in enumerate(made)}
-    add_told(world.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
+    add_shown(world.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
     found = measure(world.store)["most"]
     title = "ModuleNotFoundError: No module named 'yaml'"
     assert found["patterns"] == [{"id": pattern, "title": title, "told": 2, "seen": 1}]
@@ -122,10 +122,10 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(world)
         episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
         world.write(episode_path(took), render_episode(took))
-    record(world.store.private, GivenText(at, "s-1", "prompt", ("x",), 40))
-    record(world.store.private, GivenText(at, "s-2", "prompt", (), 0))  # memory had no answer
-    record(world.store.private, GivenText(at, "s-3", "start", ("x",), 900))
-    record(world.store.private, GivenText(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
+    record(world.store.private, ShownText(at, "s-1", "prompt", ("x",), 40))
+    record(world.store.private, ShownText(at, "s-2", "prompt", (), 0))  # memory had no answer
+    record(world.store.private, ShownText(at, "s-3", "start", ("x",), 900))
+    record(world.store.private, ShownText(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
     assert measure(world.store)["tasks"] == {
         "number": 5,
         "types": {"test": 4, "bug_fix": 1},

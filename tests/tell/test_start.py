@@ -15,8 +15,8 @@ from gitmem.model.turns import Turn
 from gitmem.project.code import ProjectState
 from gitmem.record.fact_edits import find_fact, pin
 from gitmem.store.store import Store
-from gitmem.tell.last_sessions import halves
-from gitmem.tell.start import Part, fit
+from gitmem.tell.last_sessions import request_and_result
+from gitmem.tell.start import StartPart, fit_parts
 from gitmem.text.words import estimate_tokens
 from tests.started import session_start
 
@@ -63,7 +63,7 @@ def fill(world, count: int, size: int = 1) -> None:
     ],
 )
 def test_what_the_agent_said_of_a_request_without_words_is_no_request(summary, details, shown):
-    assert halves(Exchange("x1", "2026-11-20 10:00:00", (), summary, details=details)) == shown
+    assert request_and_result(Exchange("x1", "2026-11-20 10:00:00", (), summary, details=details)) == shown
 
 
 def test_a_request_that_nothing_came_of_and_that_is_made_again_is_told_once(world):
@@ -217,8 +217,8 @@ def test_changed_files_are_named(world):
 # Parts within a budget
 
 
-def part(title: str, pieces: Iterable[str], share=100, keep_last=False) -> Part:
-    return Part(title, [(piece, "") for piece in pieces], share, keep_last)
+def part(title: str, pieces: Iterable[str], share=100, keep_last=False) -> StartPart:
+    return StartPart(title, [(piece, "") for piece in pieces], share, keep_last)
 
 
 PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=8).map(tuple)
@@ -227,8 +227,8 @@ PARTS = st.lists(
 )
 
 
-def brief(*parts: Part, budget=200) -> str:
-    shown = fit("<lead>", parts, "</close>", budget)
+def brief(*parts: StartPart, budget=200) -> str:
+    shown = fit_parts("<lead>", parts, "</close>", budget)
     return "\n\n".join(["<lead>", *(one.text for one in shown), "</close>"]) if shown else ""
 
 
@@ -248,7 +248,7 @@ def test_the_budget_is_kept_and_no_piece_is_cut(parts, budget):
         position += len(_told(blocks, position, one)) + 2
 
 
-def _told(blocks: str, position: int, part: Part) -> str:
+def _told(blocks: str, position: int, part: StartPart) -> str:
     """Return how a part is told at a place: a run of its whole pieces, some large ones passed over; "" if it is not."""
     head = f"## {part.title}\n"
     if not blocks.startswith(head, position):

@@ -30,8 +30,8 @@ from gitmem.store.known_facts import known_facts, read_headers
 from gitmem.store.layers import private_store
 from gitmem.store.remotes import REFS, add_remote
 from gitmem.tell.forbidden import Firing, note_firing, note_made
-from gitmem.tell.outcome_counts import add_told
-from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
+from gitmem.tell.outcome_counts import add_shown
+from gitmem.tell.usage_log import ShownFixes, ShownText, record, record_fixes
 from gitmem.web.render import MENU, export
 from tests.web.conftest import NOW, Viewer
 
@@ -213,10 +213,10 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     private = demo.reopen().private
     bug = next(id_in(path.name) for path in sorted(Path(demo.reopen().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
-        record(private, GivenText(NOW, fact["session"], how, (fact["id"], bug) if tokens else (), tokens, 12))
-    record(private, GivenText(NOW, "another", "prompt", (), 70))
+        record(private, ShownText(NOW, fact["session"], how, (fact["id"], bug) if tokens else (), tokens, 12))
+    record(private, ShownText(NOW, "another", "prompt", (), 70))
     record_fixes(private, ShownFixes(NOW, fact["session"], 3, 2))
-    add_told(demo.reopen(), {bug: {NOW.isoformat(): 1.0}}, "Count")
+    add_shown(demo.reopen(), {bug: {NOW.isoformat(): 1.0}}, "Count")
     session = demo.json(f"/session/{fact['session']}.json")
     assert session["tokens"] == {"injected": 980, "recalled": 40}
     assert [(one["how"], one["tokens"]) for one in session["told"]][1:] == [

@@ -21,7 +21,7 @@ from gitmem.hosts.script import content, has_current_script, hooked_file, stops_
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
-from gitmem.store.heard import last_event_since_install, last_event_time, last_install_time
+from gitmem.store.last_event import last_event_since_install, last_event_time, last_install_time
 from gitmem.sync.clone import check_untrusted
 from gitmem.text.sentences import count
 

@@ -11,7 +11,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError, UsageError
-from gitmem.history.authors import AWAITS, People
+from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
 from gitmem.model.forbidden import acts_on, looks_like_pattern
@@ -176,8 +176,8 @@ def _list(store: Store, args: Args, app: App) -> None:
     facts = [fact for fact in facts if args.kind in (None, _SAVED_AS.get(fact.kind, fact.kind))]
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
-    people = People(store)
-    authors = {fact.id: people.whose(fact.id) for fact in facts}
+    people = Authors(store)
+    authors = {fact.id: people.other_authors(fact.id) for fact in facts}
     notes = {fact.id: f"; {AWAITS}" * people.awaits(fact) for fact in facts}
     none = "" if facts else _nothing(args, len(every), in_git=store.code() is not None)
     text = none or _table(facts, {name: author + notes[name] for name, author in authors.items()}, known_marks(store))

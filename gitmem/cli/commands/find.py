@@ -22,7 +22,7 @@ from gitmem.search.query import FILTERS, check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
 from gitmem.search.troubles import is_news
 from gitmem.store.store import Store
-from gitmem.tell.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
+from gitmem.tell.usage_log import GET, RECALL, SEARCH, ShownText, handles, record_shown
 from gitmem.text.sentences import count
 from gitmem.text.terminal import cells, fields, plain
 from gitmem.text.words import estimate_tokens
@@ -137,7 +137,7 @@ def run_search(args: Args, app: App) -> int:
     text = hits_text(app, hits, query, by_layer=by_layer)
     app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, query))
     # A text on a user's terminal costs no tokens.
-    note_asked(store, GivenText(began, app.session(), SEARCH, handles(hits)), text if app.for_agent() else "")
+    record_shown(store, ShownText(began, app.session(), SEARCH, handles(hits)), text if app.for_agent() else "")
     if error := first_barred(store.root):
         app.notices((f"Not searched: {error.sentences}",))
         return error.exit_code
@@ -194,7 +194,7 @@ def run_recall(args: Args, app: App) -> None:
         why = "Only other parts of the project have something on it: 'gitmem search' shows it."
     app.answer(value, recalled.text, OWN, aside=("" if recalled.text else why, *left_out(answer)))
     printed = recalled.text if app.for_agent() else ""
-    note_asked(store, GivenText(began, app.session(), RECALL, handles(recalled.whole)), printed)
+    record_shown(store, ShownText(began, app.session(), RECALL, handles(recalled.whole)), printed)
 
 
 def run_keywords(args: Args, app: App) -> None:
@@ -228,4 +228,4 @@ def run_get(args: Args, app: App) -> None:
     value = fields(passage, "path start_line=start end_line=end text tokens")
     app.answer(value, plain(passage.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, GivenText(began, app.session(), GET, ids), passage.text if app.for_agent() else "")
+    record_shown(store, ShownText(began, app.session(), GET, ids), passage.text if app.for_agent() else "")

@@ -14,7 +14,7 @@ from gitmem.cli.commands.show import FILES, named_path, refuse_folder, session_v
 from gitmem.cli.output import MINUTES, SHORT, commit_value
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.marks import marked
 from gitmem.history.origin import blame
 from gitmem.history.records import (
@@ -23,9 +23,9 @@ from gitmem.history.records import (
     changed_lines,
     difference,
     edits_by_hand,
-    own_history,
     records,
     resolve,
+    without_housekeeping,
 )
 from gitmem.history.sessions import find_session, named_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
@@ -63,7 +63,7 @@ def run_log(args: Args, app: App) -> None:
         )
 
     most = limit + 1 if limit else None
-    commits, hidden = (read(most), 0) if args.all or path or args.op else own_history(read, most)
+    commits, hidden = (read(most), 0) if args.all or path or args.op else without_housekeeping(read, most)
     more = given is None and len(commits) > limit
     commits = commits[: limit or None]
     stats = changed_lines(store, commits) if args.stat else {}
@@ -86,9 +86,9 @@ def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:
         )
     every = exchanges_of_file(store, code, place)
     made = every[: limit or None]
-    people = People(store)
+    authors = Authors(store)
     lines = [
-        f"{item.exchange.day} {item.exchange.time}  {people.whose(item.exchange.id) or 'you'}: "
+        f"{item.exchange.day} {item.exchange.time}  {authors.other_authors(item.exchange.id) or 'you'}: "
         f"{one_line(marked(store, item.exchange.fields.request), 100)}\n"
         f"    {item.left} of {count(item.written, 'line')} left  ^{item.exchange.id}"
         for item in made

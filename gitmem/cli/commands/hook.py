@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS = 0.6  # after this time a session's start leaves out facts not yet read
 LONGEST_SECONDS = 5.0  # after this time it ends without an answer: the disk or the machine hangs
-TOLD_SECONDS = 2.0  # after this time a prompt or an error gets no answer
+ANSWER_SECONDS = 2.0  # after this time a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after this time the background work is left to the next hook
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after this time no further step of the daily work begins
@@ -158,7 +158,7 @@ def _accept(app: App, host: str, root: str, spool: HookSpool, event: TakenEvent)
 def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str, object], host_name: str) -> None:
     """Answer an agent's imminent tool call if a rule in force forbids it; record nothing of it."""
     host, event = find_host(host_name), text_of(payload, "hook_event_name") or _BEFORE
-    with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
+    with _time_limit(ANSWER_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {ANSWER_SECONDS:g} s")):
         from gitmem.tell.forbidden import Decision, answer_call
 
         made = text_of(read, "hook_event_name") != _BEFORE
@@ -205,7 +205,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
     if not may_answer(private_folder(root, app.environ), owner, event.data):
         return
     answer = partial(host.answer, text_of(event.payload, "hook_event_name") or name)
-    seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
+    seconds = LONGEST_SECONDS if starts else ANSWER_SECONDS
     folder = text_of(read, "cwd")
     folder = folder if os.path.isabs(folder) else app.cwd
 
@@ -226,7 +226,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
     payload, session = event.read, text_of(event.read, "session_id")
     with ProjectQuestions(folder, app.environ) as questions:
         from gitmem.record.read import glance, in_context
-        from gitmem.tell.start import MARKER, session_goes_on
+        from gitmem.tell.start import MARKER, resumed_text
 
         store = _hurried(app, root, folder)
         if session and app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"}:
@@ -242,12 +242,12 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             from gitmem.record.working_memory import brief_session
 
             stands = brief_session(store, session, pending.events if pending else ())
-        goes_on = (session_goes_on(stands), ()) if known else None
+        goes_on = (resumed_text(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, pending, stands, event=event)
         if text:  # for `gitmem stats`, and so that no prompt shows it again
-            from gitmem.tell.usage_log import START, GivenText, note_asked
+            from gitmem.tell.usage_log import START, ShownText, record_shown
 
-            note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
+            record_shown(store, ShownText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, session, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
         from gitmem.tell.forbidden import renew_forbids
@@ -284,7 +284,7 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
     """Print the memory for a session, with help for the prompt or the error of the event unless that takes too long."""
     more = ""
     try:
-        with _time_limit(TOLD_SECONDS, lambda: say(text)):
+        with _time_limit(ANSWER_SECONDS, lambda: say(text)):
             more = help_for(store, str(payload["hook_event_name"]), payload)
     finally:
         say("\n\n".join(filter(None, (text, more))))

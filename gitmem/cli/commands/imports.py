@@ -23,7 +23,7 @@ from gitmem.importers.sources import SourceKind
 from gitmem.learn.end import Replayed, find_transcripts, replay
 from gitmem.learn.facts import adopt
 from gitmem.project.code import project_code
-from gitmem.record.fact_edits import look_at_arrivals
+from gitmem.record.fact_edits import compare_arrivals
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import note_fixes
@@ -162,7 +162,7 @@ def run_migrate(args: Args, app: App) -> None:
             done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
     if not args.dry_run:
-        look_at_arrivals(store)
+        compare_arrivals(store)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
     app.answer(value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:
@@ -236,6 +236,6 @@ def run_adopt(args: Args, app: App) -> None:
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
         )
     done = adopt(store, folder)
-    look_at_arrivals(store)
+    compare_arrivals(store)
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
     app.answer({"folder": folder, **done._asdict()}, f"{folder}: {counts}.", OWN)

@@ -19,7 +19,7 @@ from gitmem.hosts.registry import NAMES
 from gitmem.hosts.script import hooked_file, stands, stops_of
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
-from gitmem.store.heard import last_event_since_install
+from gitmem.store.last_event import last_event_since_install
 from gitmem.store.locate import find_store
 from gitmem.text.sentences import count
 

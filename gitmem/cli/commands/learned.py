@@ -10,7 +10,7 @@ from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.document.ids import find_named, id_in
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.sessions import named_session
 from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge, learn_project
@@ -22,7 +22,7 @@ from gitmem.model.pattern import BugPattern
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
 from gitmem.model.request import TaskType
 from gitmem.model.working import WorkingMemory
-from gitmem.record.working_memory import brief, change_of, change_working, find_working
+from gitmem.record.working_memory import brief, change_working, find_working, requested_change
 from gitmem.search.hits import named
 from gitmem.store.learned import episode_paths, known_concepts, known_patterns, newest_episodes, read_episode
 from gitmem.store.store import Store
@@ -228,8 +228,8 @@ def run_knowledge(args: Args, app: App) -> None:
     if args.learn:
         learn_project(store)
     documents = [(known, lines) for known, lines in _known(store) if args.kind in (None, known.kind.value)]
-    people = People(store)
-    whose = {known.kind: people.whose("", known.kind.path) for known, _ in documents}
+    authors = Authors(store)
+    whose = {known.kind: authors.other_authors("", known.kind.path) for known, _ in documents}
     texts = (_text(known, lines, whose[known.kind], sources=bool(args.kind)) for known, lines in documents)
     text = "\n\n".join(texts)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
@@ -307,6 +307,6 @@ def _change(args: Args, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
     act, text = args.act, " ".join(args.text)
     if act not in {"complete", "abandon"} and not text.strip():
         raise UsageError(f"'gitmem task {act}' needs a text.", "'gitmem task --help' shows examples.")
-    return change_of(
+    return requested_change(
         act, text, at, steps=args.text, sure=args.confidence, why=args.why, lists="'gitmem task' lists them."
     )

@@ -13,14 +13,14 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import reversal
 from gitmem.errors import GitmemError, NotFoundError, UsageError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.marks import OthersChange, place_marks
 from gitmem.history.review import BOTH_FACTS, Take, ToReview, documents_to_review, original, resolve_review, sides_of
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact, is_fact_path
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
+from gitmem.record.fact_edits import Pair, PairChoice, confirm, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
@@ -115,11 +115,11 @@ def _said(lines: Sequence[str]) -> list[str]:
     ]
 
 
-def _facts(store: Store, pair: Pair, people: People) -> ReviewItem:
-    newer, older = _fact(pair.newer, people), _fact(pair.older, people)
+def _facts(store: Store, pair: Pair, authors: Authors) -> ReviewItem:
+    newer, older = _fact(pair.newer, authors), _fact(pair.older, authors)
 
     def decide(take: str) -> _Answer:
-        commits = decide_facts(store, pair, Holds(take))
+        commits = decide_facts(store, pair, PairChoice(take))
         stays, goes = (pair.older, pair.newer) if take == "older" else (pair.newer, pair.older)
         words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
         outcome = "Both hold:" if take == "both" else "The first holds, and supersedes the second:"
@@ -232,30 +232,30 @@ def _listed(app: App, items: Sequence[ReviewItem]) -> str:
 
 def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     """Return the items in order of their numbers: documents, pairs of facts, purges, changes, facts of branches."""
-    people, facts = People(store), known_facts(store)
+    authors, facts = Authors(store), known_facts(store)
     statuses = place_marks(store, facts).statuses
     words_of = {fact.id: fact.description for fact in facts}
     documents = enumerate(documents_to_review(store))
     return [
         *(_document(store, item, sides=index < _SIDES) for index, item in documents),
-        *(_facts(store, pair, people) for pair in waiting_pairs(store)),
+        *(_facts(store, pair, authors) for pair in waiting_pairs(store)),
         *(_purge(store, purge, say) for purge in waiting_purges(store)),
         *(
             _change(store, change, words_of.get(change.id) if change.act == "changed" else None)
             for change in others_changes(store).values()
         ),
         *(_copy(store, copy) for copy in find_copies(store)),
-        *_rules(store, people),
+        *_rules(store, authors),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 
 
-def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
+def _rules(store: Store, authors: Authors) -> Iterator[ReviewItem]:
     """Yield forbidding rules: those of others that wait for confirmation, and those that are often ignored."""
     for rule, number in rules_to_review(store):
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
         if number is None:
-            why = f"a rule by {people.whose(rule.id)} would warn of {literals}; it does nothing until you confirm it"
+            why = f"a rule by {authors.other_authors(rule.id)} would warn of {literals}; it does nothing until you confirm it"
             takes, choices = OTHERS_RULE, "'--take theirs' has the rule warn, '--take ours' takes out what it forbids."
         else:
             why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
@@ -329,8 +329,8 @@ def _purge_words(preview: Preview) -> str:
     ])  # fmt: skip
 
 
-def _fact(fact: Fact, people: People) -> dict[str, str | None]:
-    origin = people.origin(fact.id)
+def _fact(fact: Fact, authors: Authors) -> dict[str, str | None]:
+    origin = authors.origin(fact.id)
     return {
         **fields(fact, "id kind text=description date=when session?"),
         "author": origin.author if origin else None,

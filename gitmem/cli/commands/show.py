@@ -16,7 +16,7 @@ from gitmem.cli.output import MINUTES, SHORT, place_lines
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, check_path, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError, UsageError
-from gitmem.history.authors import AWAITS, People
+from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import date_span, difference, read_records, resolve
@@ -32,7 +32,7 @@ from gitmem.search.passages import before_removal, logged_requests, session_text
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blaming_place
-from gitmem.tell.forbidden import Counted, Decision, decision_of, firings_by_rule, how_to_forbid
+from gitmem.tell.forbidden import Decision, RuleCounts, decision_of, firings_by_rule, how_to_forbid
 from gitmem.tell.reasons import as_text, as_value, reasons
 from gitmem.tell.why import why_place, why_text
 from gitmem.tell.written_code import code_left_of
@@ -176,7 +176,7 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
         (show_episode if kind == EPISODE_LETTER else show_pattern)(store, identifier, app)
         return
     entry = find_entry(store, identifier)
-    whose = People(store).whose(identifier)
+    whose = Authors(store).other_authors(identifier)
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
@@ -268,8 +268,8 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         entry = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         entry = None
-    people, is_broken = People(store), bool(fact.source) and fact.source != store.read(known.path)
-    origin, whose = people.origin(known.id), people.whose(known.id)
+    authors, is_broken = Authors(store), bool(fact.source) and fact.source != store.read(known.path)
+    origin, whose = authors.origin(known.id), authors.other_authors(known.id)
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
     value["places"] = entry.places if entry else ()
     about = (
@@ -288,7 +288,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         ("scope", ", ".join(known.scope)),
         ("supersedes", ", ".join(fact.supersedes)),
         ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids) or _not_forbidden(known)),
-        ("at calls", _at_calls(store, known, people)),
+        ("at calls", _at_calls(store, known, authors)),
         ("file", known.path + ", which cannot be read: this is what was committed last" * is_broken),
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
@@ -305,11 +305,11 @@ def _not_forbidden(fact: Fact) -> str:
 _AT_CALLS = {Decision.TELL: "warns once a session", Decision.ASK: "asks you each time", Decision.DENY: "refuses them"}
 
 
-def _at_calls(store: Store, rule: Fact, people: People) -> str:
+def _at_calls(store: Store, rule: Fact, authors: Authors) -> str:
     """Return what a rule does at the calls it forbids, and how often it did here, "" if it forbids nothing."""
-    if not rule.forbids or people.awaits(rule):
+    if not rule.forbids or authors.awaits(rule):
         return AWAITS if rule.forbids else ""
-    number = firings_by_rule(store.private).get(rule.id, Counted())
+    number = firings_by_rule(store.private).get(rule.id, RuleCounts())
     ignored = f", ignored {count(number.ignored, 'time')}" * bool(number.fired)
     return f"{_AT_CALLS[decision_of(rule)]}; {count(number.fired, 'time')} so far on this machine{ignored}"
 

@@ -18,13 +18,13 @@ from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
 from gitmem.store.forbids import FILE as FORBIDS
-from gitmem.store.heard import last_event_since_install
 from gitmem.store.jobs import Job, running
+from gitmem.store.last_event import last_event_since_install
 from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import Store
 from gitmem.sync.states import RemoteState
 from gitmem.tell.forbidden import firings, rules_to_review
-from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_notes
+from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_usage
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -99,10 +99,12 @@ def _trouble(store: Store, models: Spending | None) -> str:
 
 def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
-    notes = [note for note in read_notes(store.private, since).given if note.at >= since]
+    notes = [note for note in read_usage(store.private, since).given if note.at >= since]
     # A user's own command has no session, and its answer costs no tokens.
     asked = [
-        note for note in notes if note.how in ASKED and (note.session or note.tokens or note.how in (PROMPT, ERROR))
+        note
+        for note in notes
+        if note.occasion in ASKED and (note.session or note.tokens or note.occasion in (PROMPT, ERROR))
     ]
     warned = sum(firing.at >= since for firing in firings(store.private, every=True))
     return warned + sum(note.tokens > 0 for note in notes), len(asked), sum(bool(note.ids) for note in asked)

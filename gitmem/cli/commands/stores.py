@@ -20,7 +20,7 @@ from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import decode_by_hand, read_small
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.fact_edits import find_fact, look_at_arrivals, move
+from gitmem.record.fact_edits import compare_arrivals, find_fact, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, Level, LoggedFailure
 from gitmem.store.init import add_scope, check_scope, init_store
@@ -61,7 +61,7 @@ def run_init(args: Args, app: App) -> None:
     made = init_store(app.folder(), app.context(), chosen_place(args))
     store = made.store
     if made.connected:
-        look_at_arrivals(store)
+        compare_arrivals(store)
     if made.new:
         _say_who_commits(store, app)
     branch = store.repository.branch().removeprefix("refs/heads/")
@@ -89,7 +89,7 @@ def run_clone(args: Args, app: App) -> None:
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     app.notices(tuple(store.notices))
-    look_at_arrivals(store)
+    compare_arrivals(store)
     _say_who_commits(store, app)
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
@@ -153,7 +153,7 @@ def run_trust(_: Args, app: App) -> None:
             store.acceptance.set_aside()
         store.acceptance.accept(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
-        look_at_arrivals(store)
+        compare_arrivals(store)
     app.answer(value, plain(f"Sessions may be recorded in {store.root} now, and are shown what it holds."), OWN)
 
 
@@ -266,7 +266,7 @@ def run_sync(args: Args, app: App) -> None:
         for remote in chosen:  # an unreachable remote does not delay the others
             try:
                 done.append(sync_remote(store, remote, options, asks=app.can_ask()))
-                if look_at_arrivals(store):
+                if compare_arrivals(store):
                     sync_remote(store, remote, options, asks=app.can_ask())
             except GitmemError as error:
                 failed.append(error)
@@ -282,7 +282,7 @@ def run_sync(args: Args, app: App) -> None:
 def _sync_behind(store: Store) -> None:
     """Sync in the background of a hook; log failures except being offline."""
     errors = [*sync_in_background(store, Options())]
-    look_at_arrivals(store)
+    compare_arrivals(store)
     for error in errors:
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
@@ -356,7 +356,7 @@ def run_restore(args: Args, app: App) -> None:
     if len(removed):
         commit, more = _brought_back(store, removed, args, app)
         text += more
-    look_at_arrivals(store)
+    compare_arrivals(store)
     value = {"store": store.root, "commit": commit, "came": came, "review": review}
     app.answer(value, plain(text), OWN)
     _end_clone(store, app)

@@ -12,7 +12,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.output import table
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError
-from gitmem.history.authors import People
+from gitmem.history.authors import Authors
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import tokens_of_size
@@ -51,7 +51,7 @@ def run_summary(args: Args, app: App) -> None:
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    whose = People(store).whose("", summary_path(archive))
+    whose = Authors(store).other_authors("", summary_path(archive))
     text = _text(archive, summary) + (f"\n\nby {whose}" if whose else "")
     app.answer({**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 

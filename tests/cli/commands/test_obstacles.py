@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gitmem.store.heard import note_event_arrival
+from gitmem.store.last_event import note_event_arrival
 from tests.command_line import Runner
 
 FOR_ALL = {"cline", "kilo"}  # gitmem installs into their user's settings only

@@ -14,8 +14,8 @@ from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.store import Store
-from gitmem.tell.outcome_counts import add_told
-from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
+from gitmem.tell.outcome_counts import add_shown
+from gitmem.tell.usage_log import ShownFixes, ShownText, record, record_fixes
 from tests.command_line import Runner
 
 
@@ -118,8 +118,8 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(world):
     for one in ids:
         made = Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ())
         world.write(episode_path(made), render_episode(made))
-    record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
-    add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
+    record(store.private, ShownText(at, "s-1", "guide", (ids[0],), 40))
+    add_shown(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
     record_fixes(store.private, ShownFixes(at, "s-1", 4, 3))
     shown = world.run("stats").out
     assert "Success of turns that were shown something\n  guidance                 50% in 1 turn\n" in shown
