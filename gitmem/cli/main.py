@@ -9,12 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gitmem import __version__
 from gitmem.cli.app import App, not_printed, real_app
 from gitmem.cli.arguments import Args
 from gitmem.cli.table import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
-from gitmem.platform.machine import now
+from gitmem.platform.machine import now, version_words
 from gitmem.text.terminal import json_text, mask_urls, plain, styled
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
@@ -28,7 +27,7 @@ _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
     """Run one command line and return its exit code."""
     if list(argv) in (["--version"], ["-V"]):
-        print(f"gitmem {__version__}")
+        print(version_words())
         return ExitCode.OK
     return _run(argv, make_app().harmless())
 

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gitmem import __version__
 from gitmem.cli.arguments import Args
 from gitmem.cli.table import (
     COMMANDS,
@@ -23,7 +22,7 @@ from gitmem.cli.table import (
     sections,
 )
 from gitmem.errors import UsageError
-from gitmem.platform.machine import install_command
+from gitmem.platform.machine import install_command, version_words
 from gitmem.values import Any, NoReturn
 
 vars(argparse)["_"] = str  # skip the search for translations, which takes a millisecond or two
@@ -158,7 +157,7 @@ def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentPars
     parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
     parser.asked = " ".join(("gitmem", *(asked.split() or names[:1])))
     parser.set_defaults(json=False)
-    parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=version_words())
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--no-pager", action="store_true", help="print without a pager, however long")
     parser.add_argument("--for-agent", action="store_true", help="fence what is remembered, as data for an agent")

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
+from gitmem import __version__
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -237,6 +238,15 @@ def table(name: str) -> tuple[tuple[str, ...], ...]:
 _NAME = "gitmem-store"
 _GONE = "/path/to/a/clone"  # placeholder for an installation source that no longer exists
 _EXTRA = r"([\w.-]++)[^;]*+;.*\bextra == ['\"](\w+)['\"]"
+
+
+def version_words() -> str:
+    """Return the version, and when this code was installed, since an upgrade from a clone keeps the number."""
+    shipped = os.path.join(_PACKAGE, "_data")
+    if not os.path.isdir(shipped):
+        return f"gitmem {__version__}, run from {os.path.dirname(_PACKAGE)}"
+    installed = local(datetime.fromtimestamp(os.stat(shipped).st_mtime, UTC))
+    return f"gitmem {__version__}, installed {installed:%Y-%m-%d %H:%M}"
 
 
 def is_installed(package: str) -> bool:

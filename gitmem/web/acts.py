@@ -30,6 +30,7 @@ from gitmem.record.fact_edits import (
     waiting_pairs,
 )
 from gitmem.record.save import save_text
+from gitmem.store.copies import drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store, store_for_session
 from gitmem.store.store import Store
@@ -251,7 +252,17 @@ def _answer_rule(store: Store, form: Mapping[str, str]) -> str | None:
         return "".join(decide_rule(store, rule, take)[-1:]) or None
 
 
-_REVIEWS = {"settle": _settle, "take": _take, "change": _answer_change, "rule": _answer_rule}
+def _answer_copy(store: Store, form: Mapping[str, str]) -> str | None:
+    copy = next((copy for copy in find_copies(store) if copy.path == form.get("path")), None)
+    if copy is None:
+        raise NotFoundError("This copy is gone.", "Look at the list again.")
+    _read_as_seen(store, "/review", copy.path, form.get("blob", ""), form)
+    takes = (Take.OURS, *[Take.THEIRS] * bool(copy.original))
+    take = _chosen(form, "take", takes, "Neither the copy nor the original was chosen.")
+    return (take_copy if take == Take.THEIRS else drop_copy)(store, copy)
+
+
+_REVIEWS = {"copy": _answer_copy, "settle": _settle, "take": _take, "change": _answer_change, "rule": _answer_rule}
 
 
 def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise: str) -> str:

@@ -31,6 +31,7 @@ from gitmem.model.validity import Status
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
+from gitmem.store.copies import find_copies
 from gitmem.store.learned import known_concepts, known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.forbidden import Decision, RuleCounts, decision_of, firings_by_rule, rules_to_review
@@ -167,7 +168,7 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a user."""
     store = view.store
     if not store.tip:
-        kinds = ("pairs", "changes", "documents", "rules", "stale", "gone", "purges", "summaries")
+        kinds = ("pairs", "changes", "documents", "rules", "stale", "gone", "purges", "copies", "summaries")
         return {**dict.fromkeys(kinds, ()), "more": {}}
     statuses = view.statuses
     disputed = any(status.disputes for status in statuses.values())
@@ -197,6 +198,10 @@ def show_review(view: View) -> dict[str, Any]:
         "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
         "purges": [_purge(view, purge.path, purge.why) for purge in waiting_purges(store)[:_MOST]],
+        "copies": [
+            {**fields(copy, "path original"), "blob": blob_of(store, store.read(copy.path) or b"")}
+            for copy in find_copies(store)[:_MOST]
+        ],
         "summaries": pending_archives(store, _MOST),
         "more": {name: number - _MOST for name, number in long if number > _MOST},
     }

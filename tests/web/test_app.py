@@ -493,6 +493,19 @@ def test_a_rule_that_agents_ignore_waits_as_in_the_status_until_the_user_keeps_i
     assert 'class="badge"' not in viewer.get("/facts")
 
 
+@pytest.mark.parametrize("take, said", [("ours", "Always use tabs."), ("theirs", "Always use four blanks.")])
+def test_a_copy_that_another_program_left_is_removed_or_taken_over(viewer, take, said):
+    fact = viewer.add("Always use tabs.", "rule")
+    copy = fact.path.replace(".md", " (1).md")
+    viewer.write(copy, viewer.reopen().read(fact.path).decode().replace("Always use tabs.", "Always use four blanks."))
+    (shown,) = viewer.json("/review.json")["copies"]
+    assert (shown["path"], shown["original"]) == (copy, fact.path)
+    assert "Copies that another program left" in viewer.get("/review")
+    viewer.post("/review/copy", path=copy, blob=shown["blob"], take=take)
+    assert not viewer.json("/review.json")["copies"]
+    assert viewer.json(f"/fact/{fact.id}.json")["description"] == said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("zone, shown", [("Pacific/Kiritimati", ">02:00</time>"), ("../evil", "2026-11-2")])
 def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):

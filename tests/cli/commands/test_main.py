@@ -13,6 +13,7 @@ from gitmem.cli.commands import plumbing as command
 from gitmem.cli.progress import Progress
 from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
+from gitmem.platform import machine
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
 from tests.command_line import Runner, Terminal, on_terminal
@@ -65,12 +66,20 @@ def test_the_version_is_printed_and_nothing_heavy_is_loaded(words, tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
     )
-    assert (run.returncode, run.stdout, run.stderr) == (0, f"gitmem {__version__}\n[]\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"gitmem {__version__}, run from {ROOT}\n[]\n", "")
+
+
+def test_the_version_of_an_installed_program_says_when_it_was_installed(monkeypatch, tmp_path):
+    (tmp_path / "_data").mkdir()
+    os.utime(tmp_path / "_data", (0, 1_764_500_000))
+    monkeypatch.setattr(machine, "_PACKAGE", str(tmp_path))
+    monkeypatch.setattr(machine, "local", lambda moment: moment)
+    assert machine.version_words() == f"gitmem {__version__}, installed 2025-11-30 10:53"
 
 
 def test_the_version_is_printed_beside_other_words_too(tmp_path):
     run = in_a_process("-C", ".", "--version", cwd=tmp_path)
-    assert (run.returncode, run.stdout) == (0, f"gitmem {__version__}\n")
+    assert (run.returncode, run.stdout) == (0, f"gitmem {__version__}, run from {ROOT}\n")
 
 
 def test_the_first_screen_has_twenty_commands_and_the_whole_list_has_all_and_the_exit_codes(tmp_path):
