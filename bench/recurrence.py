@@ -80,7 +80,7 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
             others += not recurs
             unasked += bool(found) and not recurs
             solution = found[0].solution if found else None
-            worked = one.last.known_fix
+            worked = one.last.remedy
             is_wrong = bool(solution and worked and not same_fix(solution.text, worked))
             given += solution is not None
             wrong += is_wrong

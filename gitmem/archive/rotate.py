@@ -24,7 +24,7 @@ from gitmem.history.past_days import keep_days
 from gitmem.history.records import removed_versions
 from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
 from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
-from gitmem.model.line_edits import KINDS_WITH_LINE, SECTIONS
+from gitmem.model.line_edits import LISTED, SECTIONS
 from gitmem.model.lines import marks_of, without_ended
 from gitmem.model.rotation import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.model.validity import in_force
@@ -102,7 +102,7 @@ def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
     """Count, by section, the statements of each fact that has or may have a line there."""
     uses: dict[str, dict[str, int]] = {}
     for fact in in_force(_facts(store, transaction)):
-        if fact.kind in KINDS_WITH_LINE and not fact.adopted:
+        if fact.kind in LISTED and not fact.adopted:
             uses.setdefault(SECTIONS[fact.kind], {})[fact.id] = len(fact.sources)
     return uses
 

@@ -81,7 +81,7 @@ class Authors:
         is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
         return author if is_clear else f"{name} <{origin.email}>"
 
-    def other_authors(self, entry: str, path: str = "") -> str:
+    def others(self, entry: str, path: str = "") -> str:
         """Return who made and who changed an entry, or else a file, in words; "" if that was the user alone."""
         if self.all_mine:
             return ""
@@ -99,7 +99,7 @@ class Authors:
 
     def awaits(self, rule: Fact) -> bool:
         """Return whether it is another author's rule that the user has not confirmed, or that changed since."""
-        return bool(rule.forbids and self.other_authors(rule.id)) and self._confirmed.get(rule.id) != _digest(rule)
+        return bool(rule.forbids and self.others(rule.id)) and self._confirmed.get(rule.id) != _digest(rule)
 
     @cached_property
     def _confirmed(self) -> dict[str, object]:
@@ -272,15 +272,13 @@ def _extended(store: Store, old: _Index, tip: str, seconds: float) -> bytes:
         old = _Index(_EMPTY, "")
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
-    has_other_authors = any(not store.is_user(*line.split("\t")[:3]) for line in origins)
+    has_others = any(not store.is_user(*line.split("\t")[:3]) for line in origins)
 
     def known(identifier: str) -> list[int]:
         return [*old.numbers(identifier), *added.get(identifier, [])]
 
-    for name, origin, sources in (
-        contributions(store, old.tip, tip, seconds, has_other_authors=has_other_authors) if tip else ()
-    ):
-        if name == FOREIGN and not has_other_authors and old.tip:  # so far not all that is the user's had to be known
+    for name, origin, sources in contributions(store, old.tip, tip, seconds, has_others=has_others) if tip else ():
+        if name == FOREIGN and not has_others and old.tip:  # so far not all that is the user's had to be known
             return _extended(store, _Index(_EMPTY, ""), tip, seconds)
         identifier = name.replace(AGAIN, CHANGED)
         number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))

@@ -100,11 +100,11 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
 
 
 def contributions(
-    store: Store, old: str, new: str, seconds: float, *, has_other_authors: bool
+    store: Store, old: str, new: str, seconds: float, *, has_others: bool
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
     """Yield key, origin and sources of the memories that commits of `new` but not `old` added, oldest first.
 
-    If others have commits (`has_other_authors`: also before `old`), also yield the files that the user's own commits
+    If others have commits (`has_others`: also before `old`), also yield the files that the user's own commits
     composed, each with the ids and paths of its sources.
     """
     end = time.monotonic() + seconds
@@ -113,14 +113,14 @@ def contributions(
     # A commit of plain git has no trailers, and another author's trailers may be incomplete on purpose.
     read = foreign | {commit.oid for commit in commits if commit.is_by_git and not commit.ids}
     unnamed: set[str] = set()
-    if has_other_authors or foreign:  # then only what is known to be the user's counts as theirs
+    if has_others or foreign:  # then only what is known to be the user's counts as theirs
         read.update(commit.oid for commit in commits)
         unnamed = {commit.oid for commit in commits if commit.is_by_git or not (commit.ids or commit.op in _COMPOSES)}
     teaching = {commit.oid for commit in commits if commit.op not in _TEACHES_NOTHING or not commit.is_users_own}
     composing = {commit.oid: commit.archive for commit in commits if commit.op in _COMPOSES and not commit.is_foreign}
     changed = _changed(store, read, foreign, unnamed | foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}
-    composed = _composed(store, composing, end) if composing and (has_other_authors or foreign) else {}
+    composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for commit in commits:
         if commit.is_foreign:
             yield FOREIGN, commit.origin, ()

@@ -80,7 +80,7 @@ def with_changes(store: Store, marks: Marks) -> Marks:
     waiting = read_changes(store)[1] if store.config.review.changes else {}
     people = Authors(store)
     beside = {key for status in marks.statuses.values() for key in (*status.disputes, status.successor) if key}
-    authors = {key: by for key in beside if (by := people.other_authors(key))}
+    authors = {key: by for key in beside if (by := people.others(key))}
     return marks._replace(changes={key: str(change) for key, change in waiting.items()}, authors=authors)
 
 

@@ -239,10 +239,7 @@ def _grep(store: Store, commits: Sequence[str], texts: Sequence[str], *options: 
 
 
 def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:
-    """Yield the lines that commits removed from files in which they add or remove one of the texts, ignoring case.
-
-    The newest commits come first.
-    """
+    """Yield lines that commits removed from files where they add or remove a text, ignoring case, newest first."""
     tip = store.repository.resolve("HEAD")
     pattern = "|".join(re.sub(_SPECIAL, r"\\\g<0>", text) for text in texts)
     output = store.repository.git.unfiltered.run(

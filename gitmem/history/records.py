@@ -227,9 +227,7 @@ def is_housekeeping(record: CommitRecord) -> bool:
     return record.op in _HOUSEKEEPING or (record.op == Op.CONCEPT and bool(record.session))
 
 
-def without_housekeeping(
-    read: Callable[[int | None], list[CommitRecord]], most: int | None
-) -> tuple[list[CommitRecord], int]:
+def shown_history(read: Callable[[int | None], list[CommitRecord]], most: int | None) -> tuple[list[CommitRecord], int]:
     """Return the newest `most` commits without housekeeping, and the number of housekeeping commits between them.
 
     `read` returns the given number of newest commits, for None all.

@@ -142,7 +142,7 @@ def _part(part: Payload, base: Record) -> Iterator[Record]:
         output, failed = _outcome(part.get("content"))
         output, failed = (refused(), True) if output.startswith(_REFUSED) else (output, failed)
         answers = {"answers": {"0": output}} if tool == _ASKS and not failed else None
-        yield base._replace(structured=answers).result(output, text_of(part, "tool_use_id"), failed=failed)
+        yield base._replace(data=answers).result(output, text_of(part, "tool_use_id"), failed=failed)
 
 
 def _sessions(place: InstallPlace) -> list[str]:

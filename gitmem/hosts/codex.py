@@ -139,7 +139,7 @@ def _codex_parts(payload: Payload, base: Record) -> Iterator[Record]:
         yield _codex_call(payload, base, key)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         text, failed = _codex_output(content_text(payload.get("output")))
-        yield base._replace(structured=_codex_answers(text)).result(text, key, failed=failed)
+        yield base._replace(data=_codex_answers(text)).result(text, key, failed=failed)
 
 
 def _is_codex_own(payload: Payload, text: str) -> bool:

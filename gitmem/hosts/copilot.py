@@ -77,9 +77,7 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
     elif kind == "tool.execution_complete":
         text = _COPILOT_ADDED.sub("", text_of(data, "result", "content") or text_of(data, "error", "message"))
         failed = data.get("success") is False or bool(_COPILOT_EXIT.search(text))
-        yield base._replace(structured=_copilot_answer(text)).result(
-            _COPILOT_EXIT.sub("", text).strip(), key, failed=failed
-        )
+        yield base._replace(data=_copilot_answer(text)).result(_COPILOT_EXIT.sub("", text).strip(), key, failed=failed)
 
 
 def _copilot_asked(value: object) -> Payload:

@@ -85,7 +85,7 @@ def _droid_named(part: Record) -> Record:
         return part._replace(text=refused(), failed=True)
     if part.role is Role.RESULT:
         match, pairs = _DROID_EXIT.search(part.text), _DROID_ANSWER.findall(part.text)
-        part = part._replace(structured=answered(pairs)) if pairs and part.text.startswith("1. [question]") else part
+        part = part._replace(data=answered(pairs)) if pairs and part.text.startswith("1. [question]") else part
         text = _DROID_FAILED.sub("", _DROID_EXIT.sub("", part.text))
         return part._replace(text=text, failed=part.failed or bool(match and match["code"] != "0"))
     return part._replace(tool=_DROID_TOOLS.get(part.tool, part.tool))

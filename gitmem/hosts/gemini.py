@@ -135,7 +135,7 @@ def _call(call: Payload, base: Record) -> Iterator[Record]:
     answers = next(objects(text), None) if name == _ASKS else None
     if (words := _refusal(text)) is not None:
         text, failed = refused(words), True
-    yield base._replace(structured=answers).result(_printed(text), key, failed=failed)
+    yield base._replace(data=answers).result(_printed(text), key, failed=failed)
 
 
 def _refusal(text: str) -> str | None:
@@ -261,7 +261,7 @@ def _qwen_tool(part: Payload, base: Record, outcome: object) -> Iterator[Record]
         details = outcome if isinstance(outcome, dict) else {}
         refusal, failed = _refusal(text), details.get("status") == "error"
         text, failed = (_qwen_printed(text), failed) if refusal is None else (refused(refusal), True)
-        yield base._replace(structured=_qwen_answers(details)).result(text, text_of(result, "id"), failed=failed)
+        yield base._replace(data=_qwen_answers(details)).result(text, text_of(result, "id"), failed=failed)
 
 
 def _qwen_answers(result: Payload) -> Payload | None:

@@ -150,7 +150,7 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     text = without_help(text_of(state, "error") or text_of(state, "output"))
     answers = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
     yield base.call(_TOOLS.get(tool, tool), key, payload)
-    yield base._replace(structured=_answers(payload, answers)).result(_refusal(text), key, failed=failed)
+    yield base._replace(data=_answers(payload, answers)).result(_refusal(text), key, failed=failed)
 
 
 def _answers(call_input: Payload, answers: object) -> Payload | None:

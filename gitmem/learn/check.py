@@ -24,16 +24,16 @@ from gitmem.learn.evidence import (
     Evidence,
     RefusedError,
     WindowRecord,
+    all_points,
     as_quoted,
     code_names,
     folded,
     is_contrary,
     is_statement,
-    stems_and_numbers,
     with_replaced_fact,
 )
 from gitmem.learn.question import AGENT, KINDS, LASTS, STATES, USER, EndReason, KnownMemory, PairDecision, RecordPart
-from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_earlier_claim
+from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_earlier
 from gitmem.model.exchange import with_left
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -187,7 +187,7 @@ class AnswerChecker:
             raise RefusedError("unsupported")
         if is_acted_on and evidence.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
-        if before and evidence.who == USER and stems_and_numbers(statement) <= stems_and_numbers(before):
+        if before and evidence.who == USER and all_points(statement) <= all_points(before):
             raise RefusedError("nothing new")  # it only denies or repeats a known fact
         quoted = as_quoted(statement, evidence, before, self._record.own) if is_acted_on else ""
         if quoted and (text := self._text(quoted, LONGEST)):
@@ -231,15 +231,10 @@ class AnswerChecker:
         kind = self._kinds.get(name)
         if item.why is EndReason.REPLACED:
             return kind is FactKind.ISSUE and (key is None or key[1] is not kind)
-        if (
-            item.why is EndReason.DROPPED
-            or kind is FactKind.ISSUE
-            or name in self._passing_facts
-            or is_earlier_claim(name)
-        ):
+        if item.why is EndReason.DROPPED or kind is FactKind.ISSUE or name in self._passing_facts or is_earlier(name):
             return True
         solved = any(self._kinds.get(name) is FactKind.ISSUE for name in item.known)  # solving it ends no other fact
-        if solved or stems_and_numbers(item.now) <= stems_and_numbers(self._known[name]):
+        if solved or all_points(item.now) <= all_points(self._known[name]):
             raise RefusedError("no issue")
         return False
 
@@ -265,7 +260,7 @@ class AnswerChecker:
             is_shown = item.why is EndReason.REPLACED and self._is_about(name, self._quoted(item).request, item.now)
         except RefusedError:
             is_shown = False
-        if is_shown or is_earlier_claim(name):
+        if is_shown or is_earlier(name):
             return claim._replace(replaces=(*claim.replaces, name))
         return claim._replace(disputes=(*claim.disputes, name))
 
@@ -288,7 +283,7 @@ class AnswerChecker:
         known = self._known[name]
         return (
             bool(words_of(known) & words_of(f"{self._record.own_words_of(request)} {now}"))
-            or part_of(stems_and_numbers(known), f"{self._record.own_words_of(request)} {folded(now)}") > 0
+            or part_of(all_points(known), f"{self._record.own_words_of(request)} {folded(now)}") > 0
         )
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:

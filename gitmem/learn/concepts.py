@@ -45,7 +45,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         concepts = {concept.id: concept for concept in known_concepts(store)}
         times = {turn.exchange_id: turn.ended for turn in turns}
         exchanges = [exchange._replace(at=times.get(exchange.id)) for exchange in exchanges_in(data)]
-        grouped = assign_to_concepts(concepts, exchanges, path)
+        grouped = assign(concepts, exchanges, path)
         changes: dict[str, bytes | None] = {}
         for concept, lines in grouped:
             existing = transaction.read(concept.path)
@@ -68,9 +68,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     return outcome.commit
 
 
-def assign_to_concepts(
-    known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str
-) -> list[tuple[Concept, list[str]]]:
+def assign(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[tuple[Concept, list[str]]]:
     """Assign a session's exchanges to concepts; return each changed concept with the lines to add. Pure.
 
     `link` is the path of the session's file. An exchange stays in its concept; one that names nothing begins none.

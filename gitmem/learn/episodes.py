@@ -149,9 +149,9 @@ def _episode_of(
     # The plan noted last; hooks and the transcript report the same plan.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
     fixes = (
-        (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.known_fix)
+        (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.remedy)
         for occurrence in occurrences
-        if occurrence.last.known_fix
+        if occurrence.last.remedy
     )
     place = f"../../../{link_to}"
     return Episode(
@@ -210,9 +210,7 @@ def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
     for occurrence in occurrences:
         title = one_line(title_of(occurrence.error), _SUMMARY)
         tried = dict.fromkeys(case.change for case in occurrence.cases[:-1])
-        lines += [
-            f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.known_fix}
-        ]
+        lines += [f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.remedy}]
         lines += [] if occurrence.last.worked or occurrence.last.fix else [f"{title}{UNMENDED}"]
     return _lines(lines)
 

@@ -242,11 +242,11 @@ def as_quoted(statement: str, evidence: Evidence, before: str, own: str) -> str:
     quoted = evidence.sentences
     if evidence.who == AGENT and not quoted[:1].isalpha():
         return ""  # a list item: the statement says what became of it
-    points, numbers = stems_and_numbers(statement), numbers_of(quoted)
+    points, numbers = all_points(statement), numbers_of(quoted)
     new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
     said_elsewhere = {point for point in new if part_of((point,), f"{own} {folded(before)}")}
     subject = head_with(statement, said_elsewhere) if evidence.who == USER or len(new) == len(said_elsewhere) else ""
-    is_whole = part_of(stems_and_numbers(quoted), folded(statement)) >= COVERED
+    is_whole = part_of(all_points(quoted), folded(statement)) >= COVERED
     if len(new) > len(points) / 2 or (said_elsewhere and not (is_whole and subject)):
         return ""
     lasts = (is_whole or before or is_negated(statement)) and not _ASKS_YOU.match(quoted)
@@ -275,7 +275,7 @@ def clauses_with(statement: str, text: str) -> str:
 
     Return the whole text if a clause left out denies or limits something, or the result ends with a question mark.
     """
-    clauses, words, points = _clauses(text), words_of(statement), stems_and_numbers(statement)
+    clauses, words, points = _clauses(text), words_of(statement), all_points(statement)
     shared = [
         words_of(part) & words | {point for point in points if part_of((point,), folded(part))} for part in clauses
     ]
@@ -293,7 +293,7 @@ def _clauses(text: str) -> list[str]:
     for piece in _CLAUSE_END.split(text):
         clauses.append("")
         for clause in _JOINED.split(piece):
-            is_own = min(len(stems_and_numbers(clauses[-1])), len(stems_and_numbers(clause))) >= _SUBJECT_AND_VALUE
+            is_own = min(len(all_points(clauses[-1])), len(all_points(clause))) >= _SUBJECT_AND_VALUE
             clauses[-1:] = [clauses[-1], clause] if is_own else [f"{clauses[-1]} {clause}".strip()]
     return clauses
 
@@ -301,12 +301,12 @@ def _clauses(text: str) -> list[str]:
 def head_with(statement: str, points: Collection[str]) -> str:
     """Return a statement's first words if they contain exactly these stems and numbers, else ""."""
     words = statement.split()
-    head = [*takewhile(lambda word: not (own := stems_and_numbers(word)) or own & {*points}, words)]
-    while head and not stems_and_numbers(head[-1]):
+    head = [*takewhile(lambda word: not (own := all_points(word)) or own & {*points}, words)]
+    while head and not all_points(head[-1]):
         head.pop()
     if head:
         head[-1] = hangul_stem(head[-1])
-    return " ".join(head) if frozenset().union(*map(stems_and_numbers, head)) == {*points} else ""
+    return " ".join(head) if frozenset().union(*map(all_points, head)) == {*points} else ""
 
 
 def with_replaced_fact(statement: str, before: str) -> str:
@@ -314,7 +314,7 @@ def with_replaced_fact(statement: str, before: str) -> str:
     return f"{one_line(statement, _LONGEST_SAID).rstrip(' .')} (before: {one_line(before, _LONGEST_BEFORE)})"
 
 
-def stems_and_numbers(text: str) -> frozenset[str]:
+def all_points(text: str) -> frozenset[str]:
     """Return the stems and numbers of a text, spelled-out numbers included."""
     return points_of(text) | numbers_of(text)
 
@@ -324,10 +324,8 @@ def is_contrary(sentence: str, said: str) -> bool:
 
     If one clause has all of the sentence's words, a "no" in another clause is about something else.
     """
-    points, clauses = stems_and_numbers(sentence), _CLAUSE_END.split(said)
-    are_apart = all(
-        stems_and_numbers(clause) for clause in clauses if denies(clause)
-    )  # "Never, ever, …" denies what follows
+    points, clauses = all_points(sentence), _CLAUSE_END.split(said)
+    are_apart = all(all_points(clause) for clause in clauses if denies(clause))  # "Never, ever, …" denies what follows
     whole = [text for text in (said, *(clauses if are_apart else ())) if part_of(points, folded(text)) == 1]
     return len(points) > 1 and {is_negated(text) for text in whole[1:] or whole} == {not is_negated(sentence)}
 

@@ -188,7 +188,7 @@ def read_session(store: Store, session: str, host: str, transcript: str, path: s
         authors = Authors(store)
         logged = logged_turns(store, session, host)
         logged = logged or _filed_turns(store, session, host, path)
-        turns = [turn for turn in logged if not authors.other_authors(turn.exchange_id)]
+        turns = [turn for turn in logged if not authors.others(turn.exchange_id)]
         outputs = _outputs_before(store, session)
     return SessionRecord(session, host, tuple(redacted(turn, store) for turn in turns), outputs)
 
@@ -292,7 +292,7 @@ def _keep_answers(
         drop_file(path)
 
 
-class JudgementCounts(Value):
+class Figures(Value):
     """The numbers of kept and refused claims of a judged session, and the tokens used."""
 
     at: datetime
@@ -301,7 +301,7 @@ class JudgementCounts(Value):
     tokens: int
 
 
-def judged_sessions(store: Store) -> list[JudgementCounts]:
+def judged_sessions(store: Store) -> list[Figures]:
     """Return the figures of the sessions that were judged on this machine."""
     folder = os.path.join(store.private, _ANSWERS)
     sessions = []
@@ -310,9 +310,7 @@ def judged_sessions(store: Store) -> list[JudgementCounts]:
         with contextlib.suppress(KeyError, TypeError, ValueError):
             tokens = sum(int(item["tokens"]) for item in record["asked"])
             sessions.append(
-                JudgementCounts(
-                    datetime.fromisoformat(record["at"]), int(record["kept"]), dict(record["refused"]), tokens
-                )
+                Figures(datetime.fromisoformat(record["at"]), int(record["kept"]), dict(record["refused"]), tokens)
             )
     return sessions
 

@@ -53,7 +53,7 @@ class NoteFiles:
             elif record.role is Role.CALL and isinstance((record.input or {}).get("file_path"), str):
                 self._calls[record.tool_id] = record
             elif record.role is Role.RESULT and (call := self._calls.pop(record.tool_id, None)) and not record.failed:
-                self._carry_out(call, record.structured)
+                self._carry_out(call, record.data)
             yield record
 
     def _carry_out(self, call: Record, result: object) -> None:

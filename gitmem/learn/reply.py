@@ -89,11 +89,11 @@ class Judged(Value):
         gone = {name for claim in later.facts for name in (*claim.replaces, *claim.disputes)}
         gone |= {ending.known for ending in later.endings}
         facts = [claim for number, claim in enumerate(self.facts, 1) if f"S{number}" not in gone]
-        facts += [_without_found(claim) for claim in later.facts if not any(map(is_earlier_claim, claim.known))]
+        facts += [_without_found(claim) for claim in later.facts if not any(map(is_earlier, claim.known))]
         requests = {result.request: result for result in (*self.requests, *later.requests)}
         return Judged(
             tuple(facts),
-            (*self.endings, *(ending for ending in later.endings if not is_earlier_claim(ending.known))),
+            (*self.endings, *(ending for ending in later.endings if not is_earlier(ending.known))),
             (*self.verdicts, *later.verdicts),
             (*self.fixes, *later.fixes),
             tuple(requests[number] for number in sorted(requests)),
@@ -101,11 +101,11 @@ class Judged(Value):
         )
 
 
-def is_earlier_claim(name: str) -> bool:
+def is_earlier(name: str) -> bool:
     """Return whether a name is that of an earlier window's claim."""
     return name.startswith("S")
 
 
 def _without_found(claim: Claim) -> Claim:
     names = ((key, getattr(claim, key)) for key in ("replaces", "disputes"))
-    return claim._replace(**{key: tuple(name for name in some if not is_earlier_claim(name)) for key, some in names})
+    return claim._replace(**{key: tuple(name for name in some if not is_earlier(name)) for key, some in names})

@@ -23,12 +23,7 @@ from gitmem.model.lines import marks_of
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
-KINDS_WITH_LINE = (
-    FactKind.DECISION,
-    FactKind.PREFERENCE,
-    FactKind.RULE,
-    FactKind.ISSUE,
-)  # kinds that have a line once learned
+LISTED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds with a line in memory.md
 SECTIONS = {  # of `memory.md`, by kind; a pattern has a line only if somebody saved it
     FactKind.DECISION: CORE_DECISIONS,
     FactKind.PREFERENCE: CORE_DECISIONS,

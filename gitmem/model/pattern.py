@@ -43,7 +43,7 @@ class Case(Value):
     seconds: int = 0
 
     @property
-    def known_fix(self) -> str:
+    def remedy(self) -> str:
         """The single known thing that made the command work, or ""."""
         return self.fix or (self.change if self.worked else "")
 
@@ -142,7 +142,7 @@ class BugPattern(Value):
         """The changes, each once, the one that worked most often first."""
         by_change: dict[str, Solution] = {}
         for case in self.cases:
-            if text := case.known_fix or case.change:
+            if text := case.remedy or case.change:
                 solution = by_change.get(text, Solution(text))
                 name = "worked" if case.worked or case.fix else "failed"
                 ids, commands = (*getattr(solution, name), case.exchange), (*solution.commands, case.command)

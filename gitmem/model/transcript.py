@@ -45,7 +45,7 @@ class Record(Value):
     `text` is a message or a tool's result; `turn` is the host's id of the turn, else of the record; `input` are a
     tool's arguments; `injected`: neither a user nor a model wrote it; `sidechain`: a subagent wrote it.
     `vouched` is whether the host says that the user wrote it, None if it does not say; `words` are the user's words
-    besides a prompt; `structured` is a result in the host's structured form; `agent` is the subagent of a `sidechain`.
+    besides a prompt; `data` is a result in the host's structured form; `agent` is the subagent of a `sidechain`.
     `tokens` is the size of the context in use, if the host reports it.
     """
 
@@ -65,7 +65,7 @@ class Record(Value):
     tokens: int = 0
     vouched: bool | None = None
     words: tuple[UserWords, ...] = ()
-    structured: object = None
+    data: object = None
     agent: str = ""
 
     def call(self, tool: str, key: str, arguments: object) -> Record:
@@ -163,7 +163,7 @@ def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
         cwd=_string(item, "cwd") or base.cwd,
         model=_string(message, "model"),
         tokens=_tokens(message.get("usage")),
-        structured=item.get("toolUseResult"),
+        data=item.get("toolUseResult"),
     )
     if item.get("isCompactSummary") is True:
         yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
@@ -191,16 +191,12 @@ def _queued(item: dict[str, object], base: Record) -> Iterator[Record]:
     """
     attached = item.get("attachment")
     if isinstance(attached, dict):
-        is_queued, fields, text = (
-            attached.get("type") == "queued_command",
-            attached,
-            content_text(attached.get("prompt")),
-        )
+        is_queued, data, text = attached.get("type") == "queued_command", attached, content_text(attached.get("prompt"))
         mode = attached.get("commandMode")
     else:
-        is_queued, fields, text, mode = item.get("operation") == "enqueue", item, _string(item, "content"), None
+        is_queued, data, text, mode = item.get("operation") == "enqueue", item, _string(item, "content"), None
     text = f"<bash-input>{text}</bash-input>" if mode == "bash" else text
-    is_queued = is_queued and mode in {None, "prompt", "bash"} and is_from_user(fields) is not False
+    is_queued = is_queued and mode in {None, "prompt", "bash"} and is_from_user(data) is not False
     words = words_in(text) if is_queued else None
     if words is not None:
         words = words._replace(kind=WordKind.ADDITION) if words.kind is WordKind.PROMPT else words
@@ -377,7 +373,7 @@ def _tool(call: Record, result: Record, turn: str, host: str) -> Iterator[HookEv
     turn = (result.turn if result.sidechain else "") or turn
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, host)
     event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
-    event = with_words(event, call.input, result.structured, result.text)
+    event = with_words(event, call.input, result.data, result.text)
     output = result.text[-_SAID:] if event.command else ""  # the end of an output has the result
     yield (
         event

@@ -218,9 +218,8 @@ def _as_fact(store: Store, text: str) -> set[str]:
         return set()
     forms = {bare.casefold(), text.casefold()}
     facts = [fact for fact in known_facts(store) if any(text in fact.description.casefold() for text in forms)]
-    more = {
-        part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * MIN_TEXT
-    }
+    parts = (part for fact in facts for part in (fact.name, ", ".join(fact.keywords)))
+    more = {part for part in parts if len(part) >= _SENTENCE * MIN_TEXT}
     return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 
 

@@ -70,7 +70,7 @@ def _saying(store: Store, text: str, kind: FactKind | None) -> Fact:
         remedy = f"To have it in force again: gitmem facts confirm {exact[-1].id}"
         raise NotFoundError(f"{exact[-1].id} says that, and is {exact[-1].status} already.", remedy)
     near = (saying or [fact for fact in current if may_concern(fact.description, text)])[:_MOST_NAMED]
-    whose = Authors(store).other_authors  # an error is not fenced, so it must not quote another author
+    whose = Authors(store).others  # an error is not fenced, so it must not quote another author
     listed = "; ".join(f"{fact.id} {f'by {by}' if (by := whose(fact.id)) else fact.description}" for fact in near)
     what = "More than one fact in force says" if saying else "No fact in force says"
     remedy = f"Give the id of one: {listed}" if near else "'gitmem facts list' lists them."

@@ -126,7 +126,7 @@ def _new_texts(query: Query, parted: Query | None) -> Iterator[list[str]]:
 
 def with_authors(people: Authors, hits: Iterable[Hit]) -> list[Hit]:
     """Return hits with their authors; a hit takes a millisecond in a store of 100,000 exchanges."""
-    hits = [hit._replace(author=people.other_authors(hit.entry, hit.path)) for hit in hits]
+    hits = [hit._replace(author=people.others(hit.entry, hit.path)) for hit in hits]
     rules = (hit.marks.facts.get(hit.entry) if hit.marks and hit.author else None for hit in hits)
     return [hit._replace(awaits=bool(rule and people.awaits(rule))) for hit, rule in zip(hits, rules, strict=True)]
 

@@ -56,7 +56,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     authors = Authors(store)
     if authors.all_mine:
         return text
-    whole = authors.other_authors("", path) if path else ""
+    whole = authors.others("", path) if path else ""
     header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
     first = _end_of_line(text, header.end() if header else 0)
     entries = find_entries(text)
@@ -64,7 +64,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
         whole = ""  # the text begins with an entry: a name after its id would end the entry
     names = {first: whole} if whole else {}
     for entry in entries:
-        name = authors.other_authors(entry.entry.id)
+        name = authors.others(entry.entry.id)
         if name and name != whole:
             names[text.rindex(f" ^{entry.entry.id}", entry.start, _end_of_line(text, entry.start))] = name
     for at in sorted(names, reverse=True):

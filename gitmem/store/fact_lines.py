@@ -17,7 +17,7 @@ from gitmem.document.message import one_line
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.log import log
 from gitmem.model.fact import FOLDER, MAX_DESCRIPTION, PATH, Fact, FactKind, parse_fact, render_fact
-from gitmem.model.line_edits import KINDS_WITH_LINE, SECTIONS, fact_entries, facts_as_edited, line_edits, updated_body
+from gitmem.model.line_edits import LISTED, SECTIONS, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.model.rotation import counted_down
 from gitmem.model.validity import reworded
 from gitmem.store.store import Store
@@ -186,12 +186,7 @@ def followed(
     new = {}
     for identifier in after:
         fact, old = facts.get(identifier), before.get(identifier)
-        if (
-            fact is not None
-            and fact.kind in KINDS_WITH_LINE
-            and not fact.adopted
-            and not (old is not None and old.binds)
-        ):
+        if fact is not None and fact.kind in LISTED and not fact.adopted and not (old is not None and old.binds):
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
     body = _with_counts(document.body, before, after)

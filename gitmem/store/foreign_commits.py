@@ -24,7 +24,7 @@ from gitmem.git.repository import RefMoves, Repository, empty_tree, move_refs
 from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.merge.trees import merge_trees
 from gitmem.model.fact import FOLDER, PATH, Fact, is_fact_path, parse_fact, render_fact
-from gitmem.model.line_edits import KINDS_WITH_LINE, fact_entries, facts_as_edited, line_edits
+from gitmem.model.line_edits import LISTED, fact_entries, facts_as_edited, line_edits
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file, replace_file
@@ -55,7 +55,7 @@ class _Span:
         self.stored = self.memory = without_markers(MEMORY, after or b"")
         self.lines = fact_entries(Document.parse(self.memory).body)
         made = {key: change.path.split("/")[1] for key, change in self._changed.items() if change.old is None}
-        self._made = {key for key, kind in made.items() if kind in KINDS_WITH_LINE}
+        self._made = {key for key, kind in made.items() if kind in LISTED}
         same = before == after and self._made <= self.lines.keys()  # else the line of a new fact was removed again
         self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)

@@ -61,10 +61,7 @@ class Job(Value):
 
 @contextlib.contextmanager
 def exclusive_job(store: Store, kind: Kind) -> Iterator[bool]:
-    """Yield whether this job may run now; if not, the running job of its kind starts it later.
-
-    Unless it is a sync, the process gets a low priority.
-    """
+    """Yield whether this job may run now (at low priority, except a sync); if not, the running one starts it later."""
     folder = os.path.join(store.context.home, *_FOLDER, kind.value)
     request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
     try:

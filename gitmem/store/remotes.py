@@ -75,7 +75,7 @@ def _refuse_private(store: Store) -> None:
         )
 
 
-def is_project_remote(store: Store, remote: Remote) -> bool:
+def is_of_project(store: Store, remote: Remote) -> bool:
     """Return whether the project's repository has the remote as well."""
     listed = store.repository.git.run("config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
     urls = (part.partition("\n")[2] for part in listed.decode("utf-8", "surrogateescape").split("\0") if part)

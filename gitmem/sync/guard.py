@@ -26,7 +26,7 @@ from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsign
 from gitmem.store.foreign_commits import without_unusable
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.merge_commits import MergeCommit, merge_bases
-from gitmem.store.remotes import FETCHED, REFS, is_project_remote
+from gitmem.store.remotes import FETCHED, REFS, is_of_project
 from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
@@ -126,7 +126,7 @@ def check_project(store: Store, remote: Remote, local: str, theirs: str | None, 
 
 def check_first_branch(store: Store, remote: Remote, connection: Connection) -> None:
     """Refuse to push memory as the first branch of the project's remote: forges make the first one the default."""
-    if not store.has_separate_repository and is_project_remote(store, remote) and not connection.branches(remote):
+    if not store.has_separate_repository and is_of_project(store, remote) and not connection.branches(remote):
         raise RefusedError(
             f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
             f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",

@@ -296,9 +296,7 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
         settled = {*new.supersedes, *new.review}
         for rival in rivals_of(new, (fact for fact in holding if fact.id not in settled)):
             description = one_line(rival.description, 100)
-            yield CiFinding(
-                "disputes", WARNING, new.file, 0, f"It contradicts {rival.id}, which is in force: {description}"
-            )
+            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {rival.id}, in force: {description}")
 
 
 def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:

@@ -161,7 +161,7 @@ def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
     authors, facts = Authors(store), {fact.id: fact for fact in known_facts(store) if fact.forbids}
     for line in lines:
         handle = line.sources[0]  # the parts of a pattern have their own authors
-        author = "" if handle.startswith(LETTER) else authors.other_authors(handle.partition(":")[0])
+        author = "" if handle.startswith(LETTER) else authors.others(handle.partition(":")[0])
         if author and handle.startswith(("e", "x")):
             yield line._replace(text=from_other(line.text, author, handle))
         else:

@@ -49,7 +49,7 @@ def experience(store: Store, pattern: BugPattern) -> list[AuthorPart]:
     return [AuthorPart(author, only(pattern, cases)) for author, cases in sorted(by_author.items())]
 
 
-def user_count_files(store: Store) -> list[str]:
+def user_counts(store: Store) -> list[str]:
     """Return the paths of count files that only the user committed and no merge of others changed."""
     authors, paths = Authors(store), (f"{COUNTS}/{name}" for name in sorted(store.names(COUNTS)))
     return [path for path in paths if not _others(authors, authors.origins(counts_id(path)))]
@@ -69,14 +69,10 @@ def counts(store: Store) -> dict[str, Count]:
 def count_files(store: Store) -> Iterator[bytes]:
     """Yield the count files of the user's machines; other users' verdicts do not count here."""
     names = {f"{COUNTS}/{name}" for name in store.names(COUNTS) if name.endswith(".json")}
-    return (
-        (data for path in user_count_files(store) if path in names and (data := store.read(path)))
-        if names
-        else iter(())
-    )
+    return (data for path in user_counts(store) if path in names and (data := store.read(path))) if names else iter(())
 
 
-class PatternMatch(Value):
+class Match(Value):
     """A known pattern, the error that it matches, the likeness, and the solution to show, None if unknown.
 
     The pattern is one author's part of it; `author` is "" for the user.
@@ -94,14 +90,14 @@ class PatternMatch(Value):
         return self.solution.text if self.solution else next(iter(self.pattern.causes), "")
 
 
-def match(store: Store, output: str, command: str = "") -> list[PatternMatch]:
+def match(store: Store, output: str, command: str = "") -> list[Match]:
     """Return the bug patterns that match the errors in a command's output, error by error, the best first.
 
     A solution that worked here does not apply to a command in a container, and vice versa.
     """
     errors = [error for error in read_errors(output) if is_telling(error)]
     headers = pattern_headers(store) if errors else []
-    best: dict[tuple[str, str], PatternMatch] = {}
+    best: dict[tuple[str, str], Match] = {}
     for found in (match for error in errors for match in match_error(store, error, headers, command)):
         commands = found.solution.commands if found.solution else ()
         is_elsewhere = commands and runs_elsewhere(commands[0]) != runs_elsewhere(command or commands[0])
@@ -109,9 +105,7 @@ def match(store: Store, output: str, command: str = "") -> list[PatternMatch]:
     return list(best.values())
 
 
-def match_error(
-    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = ""
-) -> list[PatternMatch]:
+def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Match]:
     """Return the patterns of this part of the project that match an error, the user's first."""
     matches = []
     for header in headers:
@@ -119,7 +113,7 @@ def match_error(
         pattern = read_pattern(store, header.path) if score > SAME_ERROR else None
         applies = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and applies else ()
-        matches += [PatternMatch(part.part, error, score, part.part.best(command), part.author) for part in parts]
+        matches += [Match(part.part, error, score, part.part.best(command), part.author) for part in parts]
     return sorted(
         matches, key=lambda match: (bool(match.author), -match.score, -len(match.pattern.seen), match.pattern.id)
     )
@@ -172,7 +166,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     return "\n".join(lines)
 
 
-def _occurrences_of(store: Store, matched: Iterable[PatternMatch]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _occurrences_of(store: Store, matched: Iterable[Match]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield when the user's own errors without a known fix occurred before, and where to read on."""
     for match in matched:
         pattern = match.pattern
@@ -197,10 +191,10 @@ def _another_way(
             yield f"</{FENCE}>"
 
 
-def fixes_of(store: Store, matched: Iterable[PatternMatch]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def fixes_of(store: Store, matched: Iterable[Match]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the fix of each error, also other authors', with its sources, without those that did not help before."""
     useful = counts(store)
-    best: dict[tuple[bool, object], PatternMatch] = {}
+    best: dict[tuple[bool, object], Match] = {}
     for match in matched:
         if match.shown_fix and usefulness_of(useful, (match.pattern.id,)) >= USELESS:
             best.setdefault((bool(match.author), match.error), match)
@@ -210,7 +204,7 @@ def fixes_of(store: Store, matched: Iterable[PatternMatch]) -> Iterator[tuple[st
             yield marked(store, fix_line(match)), (match.pattern.id,)
 
 
-def fix_line(match: PatternMatch) -> str:
+def fix_line(match: Match) -> str:
     """Return a pattern as text: the error, its number of occurrences, the fix, its date, and the pattern's id."""
     pattern, fix, solution = match.pattern, match.shown_fix[:_MAX_FIX], match.solution
     if match.author:

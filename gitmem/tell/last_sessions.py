@@ -166,7 +166,7 @@ def _entries(body: str, known: StartContext) -> list[EntryLine]:
             text = brief(without_ids(with_marks(piece, known.marks)))
         is_stated = bool(exchange) and not text  # its session counts although it has no line
         if is_stated or (text and statement(text) not in known.shown):
-            line = by_author(text, known.authors.other_authors(identifier, MEMORY))
+            line = by_author(text, known.authors.others(identifier, MEMORY))
             # The line of an exchange has no id, so that a prompt may be shown the rest of it.
             lines_shown.append(_entry_line(at, line, "" if exchange else identifier, exchange, known.marks))
     return lines_shown[::-1]

@@ -77,13 +77,8 @@ def count_shown(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     """Record how many errors with a shown fix a finished session fixed; a second call adds nothing."""
     notes = read_usage(store.private)
-    shown = {
-        identifier
-        for text in notes.given
-        if text.session == session and text.occasion == ERROR
-        for identifier in text.ids
-    }
-    shown = {key for key in shown if key.startswith(LETTER)}
+    texts = [text for text in notes.given if text.session == session and text.occasion == ERROR]
+    shown = {key for text in texts for key in text.ids if key.startswith(LETTER)}
     if not (shown and turns):
         return
     failed = [redacted(turn, store) for turn in with_errors(turns)]
@@ -336,8 +331,7 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
 
 def _tokens(store: Store, texts: Sequence[ShownText], weeks: list[str]) -> dict[str, Any]:
     spent: dict[str, list[tuple[datetime, int]]] = {
-        name: [(text.at, text.tokens) for text in texts if text.occasion in occasions]
-        for name, occasions in _TOKENS.items()
+        name: [(text.at, text.tokens) for text in texts if text.occasion in some] for name, some in _TOKENS.items()
     }
     spent["models"] = [
         (question.at, question.spent.tokens) for question in Ledger(store.private, store.context.clock).every()

@@ -49,7 +49,7 @@ def reasons(store: Store, whys: Sequence[LineOrigin]) -> list[Reason]:
             fact for fact in facts if exchange is not None and exchange.id in (*fact.sources, *fact.origin.values())
         ]
         ended = (fact.id for fact in citing if not state[fact.id].holds)
-        author = authors.other_authors(exchange.id) if exchange is not None else ""
+        author = authors.others(exchange.id) if exchange is not None else ""
         found.append(Reason(lines, author, tuple(citing), tuple(ended)))
     return found
 

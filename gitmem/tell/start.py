@@ -204,7 +204,7 @@ def _judged(store: Store, late: Late, marks: Marks, authors: Authors) -> dict[st
         method = re.search(rb"(?m)^method: (.+)$", data.partition(b"\n---")[0])
         if method is not None and method[1].strip() != b"offline":
             lines = judged_lines(path, data, store.here, marks, is_last=not judged)
-            author = authors.other_authors("", path)
+            author = authors.others("", path)
             judged |= {session_tag_of(path): [(by_author(line, author), "") for line, _ in lines]} if lines else {}
     return judged
 
@@ -216,7 +216,7 @@ def _archived(store: Store, marks: Marks, authors: Authors) -> list[tuple[str, s
     data, sources = (_glance(store, path, _SESSION_BYTES), sources_of(store, path)) if path else (b"", ())
     lines = [line for line in Document.parse(data).body.split("\n") if line.strip() and not line.startswith("#")]
     lines = [_OF_DAY.sub(r"- [\1] ", line) for line in lines[::-1] if _OF_DAY.match(line)] or lines
-    author = authors.other_authors("", path) if lines else ""
+    author = authors.others("", path) if lines else ""
     return _without_ids(by_author(with_marks(line, marks, sources=sources), author) for line in lines)
 
 
@@ -285,7 +285,7 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
 
 def _named(entries: Iterable[tuple[str, str]], authors: Authors) -> list[tuple[str, str]]:
     """Return entries of `memory.md`, other authors' with their names; lines without id by who wrote such lines."""
-    return [(by_author(text, authors.other_authors(identifier, MEMORY)), identifier) for text, identifier in entries]
+    return [(by_author(text, authors.others(identifier, MEMORY)), identifier) for text, identifier in entries]
 
 
 def _unless(shown: frozenset[str], marks: Marks, authors: Authors) -> Callable[[str], str]:
@@ -296,7 +296,7 @@ def _unless(shown: frozenset[str], marks: Marks, authors: Authors) -> Callable[[
         line = _DAY.sub(r"\1] ", brief(entry).partition("\n")[0], count=1)
         mark = marks.mark(identifier)
         line += f" [{mark}]" if mark else ""
-        return "" if statement(entry) in shown else by_author(line, authors.other_authors(identifier, MEMORY))
+        return "" if statement(entry) in shown else by_author(line, authors.others(identifier, MEMORY))
 
     return show
 

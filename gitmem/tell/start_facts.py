@@ -96,10 +96,10 @@ def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
-        quoted = " / ".join(_quoted(before, authors.other_authors(before.id), day_of(before.when)) for before in older)
+        quoted = " / ".join(_quoted(before, authors.others(before.id), day_of(before.when)) for before in older)
         about = f"{fact.kind}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
     about = f"{fact.kind}; {change}; to decide: `gitmem review`" if change else about
-    author = (authors.other_author if change else authors.other_authors)(fact.id)
+    author = (authors.other_author if change else authors.others)(fact.id)
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
@@ -246,21 +246,15 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
 
 
 def _own_line(
-    own: Fact,
-    winner: Fact | None,
-    before: Sequence[Fact],
-    authors: tuple[Authors, Authors],
-    change: OthersChange | None,
+    own: Fact, winner: Fact | None, before: Sequence[Fact], by: tuple[Authors, Authors], change: OthersChange | None
 ) -> str:
-    """Return the line of a fact in the user store; `authors` are those of that store and of the project."""
-    mine, project = authors
-    author = (mine.other_author if change else mine.other_authors)(own.id)
+    """Return the line of a fact in the user store; `by` are the authors of that store and of the project."""
+    mine, project = by
+    author = (mine.other_author if change else mine.others)(own.id)
     if winner is not None:
-        goes_before = (
-            f"This project's {winner.kind} goes before it: {_quoted(winner, project.other_authors(winner.id))}"
-        )
+        goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.others(winner.id))}"
         return f"- Not here: {_quoted(own, author)} {goes_before}"
-    older = " / ".join(_quoted(fact, mine.other_authors(fact.id)) for fact in before)
+    older = " / ".join(_quoted(fact, mine.others(fact.id)) for fact in before)
     news = str(change) if change else f"it contradicts: {older}" if older else ""
     more = f"{day_of(own.when)}; {news}; to decide: `gitmem --user review`" if news else day_of(own.when)
     return f"- {_quoted(own, author, own.kind, more)}"

@@ -85,9 +85,8 @@ def shown_to(private: str, session: str, now: datetime, occasions: frozenset[str
     log = _log(private)
     days = (now - timedelta(days=1), now)
     lines = log.read(map(log.name_of, days), session.encode("utf-8", "replace"))
-    return {
-        id_ for line in lines if line.get("session") == session and line.get("how") in occasions for id_ in _ids(line)
-    }
+    lines = (line for line in lines if line.get("session") == session and line.get("how") in occasions)
+    return {identifier for line in lines for identifier in _ids(line)}
 
 
 def read_usage(private: str, since: datetime | None = None) -> UsageRecord:

@@ -130,7 +130,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
         "mark": view.marks.mark(fact.id),
         **fields(status, "standing holds since stale"),
         **fields(fact, "created updated=when confidence session files commit branch scope"),
-        "author": view.authors.other_authors(fact.id),
+        "author": view.authors.others(fact.id),
         "by": fact.found_by,
     }
 
@@ -270,7 +270,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
     return {
         **_value(concept),
-        "author": view.authors.other_authors("", concept.path),
+        "author": view.authors.others("", concept.path),
         "text": _LINE.sub("", body.partition(f"## {SECTION}")[2] or body).strip(),
         "times": [
             {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}
@@ -308,7 +308,7 @@ def show_knowledge(view: View) -> dict[str, Any]:
     documents = [
         {
             **fields(known, "kind confidence updated"),
-            "author": view.authors.other_authors("", known.kind.path),
+            "author": view.authors.others("", known.kind.path),
             "lines": list(known.lines[:_MAX_LINES]),
             "more": max(len(known.lines) - _MAX_LINES, 0),
         }
@@ -332,7 +332,7 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     ]
     return {
         **fields(pattern, "id title updated files commands"),
-        "author": view.authors.other_authors("", pattern.path),
+        "author": view.authors.others("", pattern.path),
         "seen": len(pattern.seen),
         "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
     }

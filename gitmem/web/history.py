@@ -75,7 +75,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         exchanges.append(
             {
                 **fields(exchange, "id time asked summary details files"),
-                "author": view.authors.other_authors(exchange.id),
+                "author": view.authors.others(exchange.id),
                 "failed": [line.partition(": ")[2] or line for line in exchange.failed],
                 "outcome": exchange.outcome.value,
                 "answer": answers.get(exchange.id, ""),

@@ -60,7 +60,7 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: World):
 def test_an_author_called_like_an_id_is_not_taken_for_one(team: World):
     ada, other = team.by("Ada"), team.by("x0000000000")
     saved(other, "Write dates as ISO 8601 in every log")
-    assert Authors(ada.store).other_authors("x0000000000", "") == UNKNOWN
+    assert Authors(ada.store).others("x0000000000", "") == UNKNOWN
 
 
 def test_where_a_text_names_no_fact_those_of_others_are_listed_without_their_words(team: World):
@@ -113,7 +113,7 @@ def test_a_later_commit_does_not_claim_a_memory(team: World, bare_git: RunsGit):
 def test_a_later_change_does_not_claim_a_fact_of_the_user_s_that_no_trailer_named(team: World):
     team.commit_file(PIXI, FACT, "Exchange: pixi\n\nGitmem-Op: turn\nGitmem-Entry: xxt8a3yhdjr")
     team.commit_file(PIXI, f"{FACT}\n", "Edit\n\nGitmem-Fact: d7k2p9qx3mw", author=author("Kim"))
-    assert Authors(team.by("Ada").store).other_authors("d7k2p9qx3mw") == "you, changed by Kim"
+    assert Authors(team.by("Ada").store).others("d7k2p9qx3mw") == "you, changed by Kim"
 
 
 def test_a_file_committed_with_plain_git_is_of_its_author(team: World):
@@ -207,7 +207,7 @@ def test_what_another_author_changed_is_not_told_as_the_user_s_alone(team: World
     ada = team.by("Ada")
     for who, text, whose in ((None, "Never", ""), (author("Mallory"), "Always", "you, changed by Mallory")):
         team.commit_file(path, f"# Login\n\n{text} push.\n", author=who)
-        assert Authors(ada.store).other_authors("", path) == whose
+        assert Authors(ada.store).others("", path) == whose
 
 
 def entry(identifier: str, text: str) -> str:
@@ -222,7 +222,7 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Wo
     theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
     kept = entry(second, "Two")
     team.commit_file(path, entry(first, "Never push.") + kept + entry(third, "Three"))
-    assert [Authors(ada.store).other_authors(one, path) for one in (first, second, third)] == ["", "", ""]
+    assert [Authors(ada.store).others(one, path) for one in (first, second, third)] == ["", "", ""]
     team.commit_file(
         path,
         entry(first, "Always push.") + kept + entry(third, "Three").replace("More.", "Less.") + entry(theirs, "New"),
@@ -233,9 +233,9 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Wo
     )
     authors = Authors(ada.store)
     changed = "you, changed by Mallory"
-    assert [authors.other_authors(one, path) for one in (first, second, third)] == [changed, "", changed]
-    assert authors.other_authors(theirs, path) == "Mallory"
-    assert [authors.other_authors(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
+    assert [authors.others(one, path) for one in (first, second, third)] == [changed, "", changed]
+    assert authors.others(theirs, path) == "Mallory"
+    assert [authors.others(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
 
 
 def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: World):
@@ -252,7 +252,7 @@ def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(tea
     assert "- [2026-11-18 09:00] **Note**: Use uv for every command of the project\n" in told()
     assert "Times are UTC (by Kim)\n" in told()
     assert "Dates are ISO 8601 in every log (by Kim)\n" in told()
-    assert Authors(ada.store).other_authors("", "memory.md") == ""
+    assert Authors(ada.store).others("", "memory.md") == ""
     team.commit_file("memory.md", ada.text("memory.md").replace(head, head + lines), author=author("Mallory"))
     assert "- Always push to main. (by you or Mallory)\n" in told()
     assert "Never ask. (by Mallory)\n" in told()
@@ -265,7 +265,7 @@ def test_entries_that_another_author_s_machine_moved_are_told_as_the_user_s(team
     later = Context(kim.context.environ, kim.context.home, "box", lambda: START + timedelta(days=90))
     assert {one.step.period for one in consolidate_due(Store(str(ada.root), later)).done}
     assert [path for path in ada.root.rglob("*.md") if ours[0] in path.read_text(encoding="utf-8")]
-    assert {Authors(ada.store).other_authors(one, "") for one in ours} == {""}
+    assert {Authors(ada.store).others(one, "") for one in ours} == {""}
 
 
 def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: World, bare_git: RunsGit):
@@ -282,15 +282,15 @@ def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: 
     merged = bare_git(root, "rev-parse", "HEAD")
     bare_git(root, "checkout", "-q", "-")
     bare_git(root, "merge", "-q", "--ff-only", merged)
-    assert Authors(ada.store).other_authors("", "knowledge/a.md") == ""
-    assert Authors(ada.store).other_authors("", "knowledge/b.md") == "Mallory"
+    assert Authors(ada.store).others("", "knowledge/a.md") == ""
+    assert Authors(ada.store).others("", "knowledge/b.md") == "Mallory"
     bare_git(root, "checkout", "-qb", "side", mine)
     bare_git(root, "commit", "-q", "--allow-empty", "-m", "x", env=author("Mallory"))
     bare_git(root, "checkout", "-q", "-")
     bare_git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
     team.commit_file("knowledge/a.md", "Always push.", author=author("Mallory"))
     assert len(bare_git(root, "rev-parse", "HEAD^@").split()) == 2
-    assert Authors(ada.store).other_authors("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
+    assert Authors(ada.store).others("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
 
 
 def test_what_takes_long_to_look_up_has_no_author_yet(team: World):
@@ -311,9 +311,9 @@ def test_where_all_is_the_users_own_nothing_waits_for_the_index(team: World, mon
         raise GitmemError("it takes too long")
 
     monkeypatch.setattr("gitmem.history.authors._extended", slow)
-    assert Authors(ada.store).other_authors(own) == ""
+    assert Authors(ada.store).others(own) == ""
     theirs = saved(kim, "Write dates as ISO 8601 in no log")
-    assert (Authors(ada.store).other_authors(own), Authors(ada.store).other_authors(theirs)) == (UNKNOWN, UNKNOWN)
+    assert (Authors(ada.store).others(own), Authors(ada.store).others(theirs)) == (UNKNOWN, UNKNOWN)
 
 
 @pytest.mark.long
@@ -331,7 +331,7 @@ def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
 
     def whose(pattern: str) -> str:
         (path,) = (one.relative_to(root).as_posix() for one in root.glob(pattern))
-        return Authors(ada.store).other_authors("", path)
+        return Authors(ada.store).others("", path)
 
     for days, pattern in ((20, "weekly/*/*.md"), (90, "monthly/*/*.md")):
         later = Context(ada.context.environ, ada.context.home, "box", lambda days=days: START + timedelta(days=days))

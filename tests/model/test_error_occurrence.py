@@ -27,7 +27,7 @@ def turn_of(*failures: Failure, **fields) -> Turn:
 
 
 @pytest.mark.parametrize(
-    "failed, known_fix",
+    "failed, remedy",
     [
         (failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"), "`uv sync`"),
         (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1", meanwhile="uv sync"), "`uv sync`"),
@@ -47,9 +47,9 @@ def turn_of(*failures: Failure, **fields) -> Turn:
         (failure("pytest", meanwhile="uv sync"), ""),
     ],
 )
-def test_what_fixed_a_failure(failed, known_fix):
+def test_what_fixed_a_failure(failed, remedy):
     [found] = find_occurrences([turn_of(failed)])
-    assert found.last.known_fix == known_fix
+    assert found.last.remedy == remedy
 
 
 def test_all_that_is_seen_is_kept_raw():
@@ -85,15 +85,15 @@ def test_an_error_that_comes_again_in_a_turn_is_kept_with_what_did_not_help():
         (("pip install x",), ""),
         (("uv sync",), "pytest -q"),
     ]
-    assert (second.error.type, second.last.known_fix, len(second.cases)) == ("TypeError", "", 1)
+    assert (second.error.type, second.last.remedy, len(second.cases)) == ("TypeError", "", 1)
 
 
 def test_what_got_rid_of_an_error_fixed_it_though_another_follows():
     first = failure("make", "error: no foo here", "make", "npm ci")._replace(again=True)
     second = failure("make", "error: bar is unknown", "make", "uv sync")
-    assert [one.last.known_fix for one in find_occurrences([turn_of(first, second)])] == ["`npm ci`", "`uv sync`"]
+    assert [one.last.remedy for one in find_occurrences([turn_of(first, second)])] == ["`npm ci`", "`uv sync`"]
     unknown = first._replace(meanwhile="")
-    assert [one.last.known_fix for one in find_occurrences([turn_of(unknown, second)])] == ["", "`uv sync`"]
+    assert [one.last.remedy for one in find_occurrences([turn_of(unknown, second)])] == ["", "`uv sync`"]
 
 
 def test_an_error_that_a_turn_leaves_may_be_fixed_in_the_next():

@@ -9,7 +9,7 @@ from gitmem.model.pattern import Case, render_pattern
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.learned import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import UNKNOWN, counts, experience, user_count_files
+from gitmem.tell.known_errors import UNKNOWN, counts, experience, user_counts
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.usage_log import ALPHA, BEGINS, Count, with_shown
 from tests.conftest import RunsGit
@@ -80,7 +80,7 @@ def test_what_nobody_committed_is_of_nobody_known(team: World):
 def test_what_others_count_rates_no_memory_down(team: World, bare_git):
     ada = team.by("Ada").store
     judge(ada, "b-mine", helped=True)
-    [own] = user_count_files(ada)
+    [own] = user_counts(ada)
     assert counts(ada)["b-mine"].usefulness > BEGINS
     root = Path(ada.root)
     forged = root / "counts" / "laptop-00000000.json"
@@ -90,7 +90,7 @@ def test_what_others_count_rates_no_memory_down(team: World, bare_git):
     assert counts(ada)["b-mine"] == Count(0, ALPHA + (1 - ALPHA) * BEGINS)
     (root / own).write_bytes(forged.read_bytes())
     bare_git(root, "commit", "-qam", "Count more", "--author=Mallory <m@example.com>")
-    assert user_count_files(ada) == []
+    assert user_counts(ada) == []
 
 
 def test_a_merge_of_others_takes_no_count_away(team: World, bare_git):

@@ -177,7 +177,7 @@ def _list(store: Store, args: Args, app: App) -> None:
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = Authors(store)
-    authors = {fact.id: people.other_authors(fact.id) for fact in facts}
+    authors = {fact.id: people.others(fact.id) for fact in facts}
     notes = {fact.id: f"; {AWAITS}" * people.awaits(fact) for fact in facts}
     none = "" if facts else _nothing(args, len(every), in_git=store.code() is not None)
     text = none or _table(facts, {name: author + notes[name] for name, author in authors.items()}, known_marks(store))

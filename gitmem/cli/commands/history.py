@@ -25,7 +25,7 @@ from gitmem.history.records import (
     edits_by_hand,
     records,
     resolve,
-    without_housekeeping,
+    shown_history,
 )
 from gitmem.history.sessions import find_session, named_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
@@ -63,7 +63,7 @@ def run_log(args: Args, app: App) -> None:
         )
 
     most = limit + 1 if limit else None
-    commits, hidden = (read(most), 0) if args.all or path or args.op else without_housekeeping(read, most)
+    commits, hidden = (read(most), 0) if args.all or path or args.op else shown_history(read, most)
     more = given is None and len(commits) > limit
     commits = commits[: limit or None]
     stats = changed_lines(store, commits) if args.stat else {}
@@ -88,7 +88,7 @@ def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:
     made = every[: limit or None]
     authors = Authors(store)
     lines = [
-        f"{item.exchange.day} {item.exchange.time}  {authors.other_authors(item.exchange.id) or 'you'}: "
+        f"{item.exchange.day} {item.exchange.time}  {authors.others(item.exchange.id) or 'you'}: "
         f"{one_line(marked(store, item.exchange.fields.request), 100)}\n"
         f"    {item.left} of {count(item.written, 'line')} left  ^{item.exchange.id}"
         for item in made

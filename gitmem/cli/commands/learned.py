@@ -229,7 +229,7 @@ def run_knowledge(args: Args, app: App) -> None:
         learn_project(store)
     documents = [(known, lines) for known, lines in _known(store) if args.kind in (None, known.kind.value)]
     authors = Authors(store)
-    whose = {known.kind: authors.other_authors("", known.kind.path) for known, _ in documents}
+    whose = {known.kind: authors.others("", known.kind.path) for known, _ in documents}
     texts = (_text(known, lines, whose[known.kind], sources=bool(args.kind)) for known, lines in documents)
     text = "\n\n".join(texts)
     empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."

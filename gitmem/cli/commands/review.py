@@ -255,7 +255,7 @@ def _rules(store: Store, authors: Authors) -> Iterator[ReviewItem]:
     for rule, number in rules_to_review(store):
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
         if number is None:
-            author = authors.other_authors(rule.id)
+            author = authors.others(rule.id)
             why = f"a rule by {author} would warn of {literals}; it does nothing until you confirm it"
             takes, choices = OTHERS_RULE, "'--take theirs' has the rule warn, '--take ours' takes out what it forbids."
         else:

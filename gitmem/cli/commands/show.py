@@ -176,7 +176,7 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
         (show_episode if kind == EPISODE_LETTER else show_pattern)(store, identifier, app)
         return
     entry = find_entry(store, identifier)
-    whose = Authors(store).other_authors(identifier)
+    whose = Authors(store).others(identifier)
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
@@ -269,7 +269,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     except NotFoundError:  # it has no line
         entry = None
     authors, is_broken = Authors(store), bool(fact.source) and fact.source != store.read(known.path)
-    origin, whose = authors.origin(known.id), authors.other_authors(known.id)
+    origin, whose = authors.origin(known.id), authors.others(known.id)
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
     value["places"] = entry.places if entry else ()
     about = (

@@ -101,11 +101,8 @@ def _used(store: Store) -> tuple[int, int, int]:
     since = store.context.clock() - timedelta(days=_DAYS)
     notes = [note for note in read_usage(store.private, since).given if note.at >= since]
     # A user's own command has no session, and its answer costs no tokens.
-    asked = [
-        note
-        for note in notes
-        if note.occasion in ASKED and (note.session or note.tokens or note.occasion in (PROMPT, ERROR))
-    ]
+    asked = [note for note in notes if note.occasion in ASKED]
+    asked = [note for note in asked if note.session or note.tokens or note.occasion in (PROMPT, ERROR)]
     warned = sum(firing.at >= since for firing in firings(store.private, every=True))
     return warned + sum(note.tokens > 0 for note in notes), len(asked), sum(bool(note.ids) for note in asked)
 

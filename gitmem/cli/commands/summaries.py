@@ -51,7 +51,7 @@ def run_summary(args: Args, app: App) -> None:
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     summary = as_of_now(summary, store)
-    whose = Authors(store).other_authors("", summary_path(archive))
+    whose = Authors(store).others("", summary_path(archive))
     text = _text(archive, summary) + (f"\n\nby {whose}" if whose else "")
     app.answer({**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 
