@@ -3,7 +3,7 @@
 A row of a day's record has the time when an exchange began, its id, digests of the lines that it added to a file of
 the project, and that file:
 
-    14:03:22 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/loader.py
+    14:03:22 x4f7k2m9q0x 5CxhdCkPtJYbclfkBF_4Eg src/loader.py
 
 Digests keep the project's code itself out of the memory. They are computed from normalised lines, so that a formatter's
 indentation, quotes and trailing commas do not matter.
@@ -27,6 +27,7 @@ _ROW = re.compile(
     r"([0-2]\d:[0-5]\d:[0-5]\d) "
     rf"(x[0-9a-hjkmnp-tv-z]{{10}}) ((?:[A-Za-z0-9_-]{{{_DIGEST}}})+) ([^\x00-\x1f\x7f]{{1,{_MAX_PATH}}})"
 )
+_LAST = frozenset("048AEIMQUYcgkosw")  # characters that end the base64 of 8 bytes
 _QUOTES = str.maketrans({"'": '"', "`": '"'})
 _TRAILING = ",;\\"
 
@@ -49,6 +50,23 @@ def day_of_lines(path: str) -> str:
     """Return the day of a record's path, "" for any other path."""
     match = re.fullmatch(rf"{FOLDER}/\d{{4}}/\d\d/(\d{{4}}-\d\d-\d\d)\.txt", path)
     return match[1] if match else ""
+
+
+def without_digests(path: str, text: str) -> str:
+    """Return a day's record with newlines in place of the digests, as long as before; another file unchanged.
+
+    Digests look like a key, beside a path such as `src/login.py` even like a named one. Those of a row that gitmem
+    would not write stay.
+    """
+    return "\n".join(map(_without_digests_of, text.split("\n"))) if day_of_lines(path) else text
+
+
+def _without_digests_of(line: str) -> str:
+    row = _ROW.fullmatch(line)
+    digests = _parts(row[3]) if row else ()
+    if row is None or list(digests) != sorted({*digests}) or not _LAST.issuperset(digest[-1] for digest in digests):
+        return line
+    return line[: row.start(3)] + "\n" * len(row[3]) + line[row.end(3) :]
 
 
 def normalized(line: str) -> str:

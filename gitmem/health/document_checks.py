@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem import __version__
+from gitmem.document.code_lines import without_digests
 from gitmem.document.document import Document
 from gitmem.document.ids import BUGS, FACTS, agreed_id, check_path, fold, id_in, is_id
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
@@ -96,7 +97,8 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
     places = []
     for path in paths:
         data = read_or_none(store, path)
-        shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, readings(data) if data else ())
+        texts = [without_digests(path, text) for text in readings(data)] if data else []
+        shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, texts)
         place = redact(path).text if shown or kinds else path
         places += [(path, f"{place}: {kinds}")] if kinds else []
         places += [(path, f"the name of {place}: {shown}")] if shown else []

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
+from gitmem.document.code_lines import without_digests
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import NotFoundError, RefusedError, UsageError
@@ -167,11 +168,12 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
     find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
     seen, occurrences = set[bytes](), set[bytes]()
     paths = sorted({change.path for commit in walked for change in commit.changes})
-    for data in (*(commit.raw.partition(b"\n\n")[2] for commit in walked), b"\n".join(paths), *_files(store, walked)):
+    texts = [*(commit.raw.partition(b"\n\n")[2] for commit in walked), b"\n".join(paths)]
+    for path, data in (*(("", text) for text in texts), *_files(store, walked)):
         lines = data.split(b"\n")
         for is_known, run in groupby(lines, seen.__contains__):
             if not is_known and (fresh := b"\n".join(run).strip(b"\n")):
-                occurrences |= find(fresh)
+                occurrences |= find(path, fresh)
         seen.update(filter(None, lines))
     if pattern is not None and len(occurrences) > MOST_TEXTS:
         raise RefusedError(
@@ -180,12 +182,13 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
     return {text for text in occurrences if MIN_TEXT <= len(text) <= MAX_TEXT and not _is_own(text)}
 
 
-def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
-    """Yield the files that commits added; files with zero bytes also decoded from UTF-16 or UTF-32."""
-    for _, data, _ in contents(store.repository.git, walked):
-        yield data
+def _files(store: Store, walked: Sequence[Written]) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and content of files that commits added; with zero bytes also decoded from UTF-16 or UTF-32."""
+    for change, data, _ in contents(store.repository.git, walked):
+        path = change.path.decode("utf-8", "replace")
+        yield path, data
         if b"\0" in data:
-            yield from (text.encode("utf-8", "replace") for text in readings(data))
+            yield from ((path, text.encode("utf-8", "replace")) for text in readings(data))
 
 
 def _wide_forms(text: bytes) -> list[bytes]:
@@ -195,14 +198,15 @@ def _wide_forms(text: bytes) -> list[bytes]:
     return []
 
 
-def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
+def _matches(pattern: re.Pattern[str], _path: str, data: bytes) -> set[bytes]:
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     return {match.group().encode("utf-8", "surrogateescape") for line in lines for match in pattern.finditer(line)}
 
 
-def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
+def _secrets(path: str, data: bytes, allow: Sequence[str]) -> set[bytes]:
     text = data.decode("utf-8", "surrogateescape")
-    secrets = ((finding.kind, text[finding.start : finding.end]) for finding in redact(text, allow=allow).findings)
+    findings = redact(without_digests(path, text), allow=allow).findings
+    secrets = ((finding.kind, text[finding.start : finding.end]) for finding in findings)
     # An unclosed tag would make everything after it private, but it is usually a mention of the tag.
     return {
         words.encode("utf-8", "surrogateescape")

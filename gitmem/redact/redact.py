@@ -139,6 +139,11 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
     return Redacted(rest.text, tuple(spans))
 
 
+def without(text: str, spans: Sequence[Span]) -> str:
+    """Return a text with its findings, in order, replaced by their markers."""
+    return _without(text, spans).text
+
+
 def kinds_of(findings: Iterable[Span]) -> dict[str, int]:
     """Count findings by kind."""
     return dict(Counter(finding.kind for finding in findings))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from gitmem.document.code_lines import without_digests
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.errors import DoesNotFitError, RefusedError
@@ -17,7 +18,7 @@ from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Wr
 from gitmem.git.objects import PathChange
 from gitmem.git.trust import GITMEM, Identity
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.redact.redact import Redacted, redact
+from gitmem.redact.redact import Redacted, redact, without
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -40,14 +41,14 @@ class CleanBytes(Value):
     lines: tuple[int, ...]
 
 
-def redact_bytes(before: bytes, data: bytes, *, allow: Sequence[str] = ()) -> CleanBytes:
-    """Redact the lines of `data` between the first and the last that differ from `before`."""
-    clean = _redact_new(before, data, allow)
+def redact_bytes(before: bytes, data: bytes, path: str = "", *, allow: Sequence[str] = ()) -> CleanBytes:
+    """Redact the lines of a file, now `data`, between the first and the last that differ from `before`."""
+    clean = _redact_new(before, data, path, allow)
     encoding = wide_encoding(clean.data)
     text = None if encoding is None else _decoded(clean.data, encoding)
     if encoding is None or text is None:
         return clean
-    wide = _redact_new((_decoded(before, encoding) or "").encode(*_UTF8), text.encode(*_UTF8), allow)
+    wide = _redact_new((_decoded(before, encoding) or "").encode(*_UTF8), text.encode(*_UTF8), path, allow)
     if not wide.kinds:
         return clean
     tail = clean.data[len(clean.data) - len(clean.data) % _width(encoding) :]
@@ -93,16 +94,16 @@ def _decoded(data: bytes, encoding: str) -> str | None:
         return None
 
 
-def _redact_new(before: bytes, data: bytes, allow: Sequence[str]) -> CleanBytes:
+def _redact_new(before: bytes, data: bytes, path: str, allow: Sequence[str]) -> CleanBytes:
     start, end = changed_lines(before, data)
     text = data[start:end].decode("utf-8", "surrogateescape")
-    redacted = redact(text, allow=allow)
-    if not redacted.findings:
+    findings = redact(without_digests(path, text), allow=allow).findings
+    if not findings:
         return CleanBytes(data, (), ())
     first = data.count(b"\n", 0, start) + 1
-    lines = sorted({first + text.count("\n", 0, finding.start) for finding in redacted.findings})
-    clean = data[:start] + redacted.text.encode("utf-8", "surrogateescape") + data[end:]
-    return CleanBytes(clean, tuple(finding.kind for finding in redacted.findings), tuple(lines))
+    lines = sorted({first + text.count("\n", 0, finding.start) for finding in findings})
+    clean = data[:start] + without(text, findings).encode("utf-8", "surrogateescape") + data[end:]
+    return CleanBytes(clean, tuple(finding.kind for finding in findings), tuple(lines))
 
 
 def changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
@@ -350,7 +351,7 @@ class Transaction:
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
         """Redact the lines of `content` between the first and last that differ from `before`; report edits by hand."""
-        clean = redact_bytes(before, content, allow=self._store.config.redaction.allow)
+        clean = redact_bytes(before, content, path, allow=self._store.config.redaction.allow)
         if clean.kinds and edited:
             lines = ", ".join(map(str, clean.lines))
             kinds = ", ".join(sorted({*clean.kinds}))

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from urllib.parse import quote
 
+from gitmem.document.code_lines import without_digests
 from gitmem.document.document import Document
 from gitmem.document.ids import FACTS, FORMAT, check_path, slug
 from gitmem.document.message import SUBJECT_LENGTH, Op, Trailer, one_line, op_message
@@ -275,7 +276,7 @@ def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str])
         lines = text.split("\n")
         if all(line.encode() in known for line in lines):
             continue
-        for finding in redact(text, allow=allow).findings:
+        for finding in redact(without_digests(path, text), allow=allow).findings:
             number = text.count("\n", 0, finding.start) + 1
             if lines[number - 1].encode() not in known:
                 places[number, finding.kind] = None
@@ -325,7 +326,8 @@ def _check_history(
                 yield CiFinding("secrets", ERROR, "", 0, f"Commit {oid} has a file whose name has a likely secret.")
             names.add(path)
             new = [line.encode("utf-8", "surrogateescape") for line in text.split("\n")]
-            for finding in redact(text, allow=allow).findings if not lines.issuperset(new) else ():
+            added = "" if lines.issuperset(new) else without_digests(path, text)
+            for finding in redact(added, allow=allow).findings:
                 if new[text.count("\n", 0, finding.start)] not in lines:
                     why = f"Commit {oid} adds a likely secret, which stays in history: {finding.kind}."
                     yield CiFinding("secrets", ERROR, path, 0, why)

@@ -238,6 +238,39 @@ def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
     assert "1 earlier exchange wrote the same line" in coder.world.run("why", "src/cart.py:5").out
 
 
+@pytest.mark.parametrize("path", ["src/login.py", "auth/token.py", "etc/password.py", "secrets/api_key.py"])
+def test_the_digests_of_a_file_named_after_a_secret_are_no_secret(coder, path):
+    coder.claude(WORDS[0], path, CART)
+    coder.commit("Add the cart")
+    assert coder.origins(path)[6] == (WORDS[0], True)
+    coder.codex(WORDS[1], path, CONFIRM)
+    coder.commit("Confirm orders")
+    origins = coder.origins(path)
+    assert (origins[6], origins[14]) == ((WORDS[0], True), (WORDS[1], True))
+    checks = {item["check"]: item["level"] for item in coder.world.run("doctor", "--json").json["checks"]}
+    assert checks["secrets"] == "ok"
+    assert "othing" in coder.world.run("purge", "--secret", "--dry-run").out
+    base = coder.world.git("rev-list", "--max-parents=0", "HEAD").strip()
+    found = coder.world.ran("check", "--ci", "--base", base, "--json", cwd=coder.world.root).json["findings"]
+    assert "secrets" not in {item["check"] for item in found}
+
+
+def test_a_row_that_gitmem_did_not_write_is_read_as_text(coder):
+    coder.claude(WORDS[0], "src/login.py", CART)
+    record = next((coder.world.root / "lines").rglob("*.txt"))
+    row = record.read_text().split(" ")
+    *others, last = re.findall(".{11}", row[2])
+    forged = [
+        " ".join([row[0], row[1], digests, "src/login.py"])
+        for digests in ("".join([last, *others]), "".join([*others, f"{last[:-1]}B"]), row[2] + last)
+    ]
+    record.write_text("\n".join([*forged, " ".join(row)]))
+    coder.world.run("save", "Carts have owners.")
+    rows = record.read_text().split("\n")
+    assert [line.split(" ")[2] for line in rows[:3]] == ["[REDACTED:api-key]"] * 3
+    assert rows[3:] == " ".join(row).split("\n")
+
+
 def test_a_commit_and_a_text_lead_there_too(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     commit = coder.commit("Add the cart")
