@@ -22,7 +22,7 @@ from pathlib import Path
 from usefulness import DATA, Gitmem, Session, devmembench
 
 from gitmem.cli.app import real_app
-from gitmem.learn.end import read_records
+from gitmem.hosts.registry import read_transcript
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
@@ -36,7 +36,7 @@ def recorded() -> list[tuple[Path, list[Turn]]]:
     """Return the transcripts with their turns, the oldest first."""
     paths = sorted((DATA / "transcripts").rglob("*.json*"))
     named = [path for path in paths if path.name != "manifest.json" and "subagents" not in path.parts]
-    found = [(path, fold(hook_events(read_records(str(path))))) for path in named]
+    found = [(path, fold(hook_events(read_transcript(str(path))))) for path in named]
     return sorted((one for one in found if one[1]), key=lambda one: one[1][0].started)
 
 

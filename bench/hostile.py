@@ -22,9 +22,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from gitmem.archive.extractive import summarise  # noqa: E402
+from gitmem.config.values import RotationConfig  # noqa: E402
 from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
 from gitmem.learn.statements import find_facts  # noqa: E402
-from gitmem.model.rotation import Limits, plan_rotation  # noqa: E402
+from gitmem.model.rotation import plan_rotation  # noqa: E402
 from gitmem.model.turns import Turn  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
 from gitmem.tell.risk import is_risky  # noqa: E402
@@ -59,7 +60,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
     "learn/test_statements.py": {"facts": facts_of},
     "model/test_rotation.py": {
         "rotation": lambda text: plan_rotation(
-            text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
+            text, header="", stamp="20260113_112700", taken=(), limits=RotationConfig(1_000, 500)
         )
     },
     "tell/test_known_errors.py": {"risky": is_risky},

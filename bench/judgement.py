@@ -28,10 +28,9 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gitmem.config.values import Config
-from gitmem.hosts.registry import find_host, writer
+from gitmem.hosts.registry import find_host, read_transcript, writer
 from gitmem.learn import keep
 from gitmem.learn.check import AnswerChecker
-from gitmem.learn.end import read_lines, read_records
 from gitmem.learn.evidence import AgentOutput
 from gitmem.learn.judge import outputs_in
 from gitmem.learn.question import SCHEMA, KnownMemory, RecordPart, digest_of, question_of, windows_of
@@ -79,8 +78,8 @@ class Played(NamedTuple):
 
 
 def read_session(path: Path) -> Session:
-    host = find_host(writer(str(path), read_lines))
-    records: list[Record] = list(read_records(str(path), None, host.name))
+    host = find_host(writer(str(path)))
+    records: list[Record] = list(read_transcript(str(path), None, host.name))
     turns = [redacted(turn._replace(closed=True), AS_SHIPPED) for turn in fold(hook_events(records, host.label))]
     windows = windows_of(turns)
     given = _json(path.with_suffix(".known.json"), {})

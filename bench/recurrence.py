@@ -25,7 +25,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.learn.end import read_records
+from gitmem.hosts.registry import read_transcript
 from gitmem.learn.lessons import learn_bugs
 from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.transcript import hook_events
@@ -67,7 +67,7 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
     """Print the figures of recorded transcripts."""
     turns = []
     for path in sorted(folder.rglob("*.jsonl")):
-        turns += [turn for turn in fold(hook_events(read_records(str(path)))) if turn.failures]
+        turns += [turn for turn in fold(hook_events(read_transcript(str(path)))) if turn.failures]
     came: set[str] = set()
     again = known = given = wrong = unasked = others = 0
     for turn in sorted(turns, key=lambda turn: turn.started):

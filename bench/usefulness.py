@@ -48,7 +48,7 @@ from unittest import mock
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main as gitmem_main
-from gitmem.learn.end import read_records
+from gitmem.hosts.registry import read_transcript
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import fold
 from gitmem.model.words import human_text
@@ -161,7 +161,7 @@ def own(_: str) -> tuple[list[Session], list[Question]]:
     sessions, ids, begun = [], {}, {}
     for name in dict.fromkeys(one["transcript"] for one in asked):
         path = DATA / "transcripts" / name
-        turns = fold(hook_events(read_records(str(path))))
+        turns = fold(hook_events(read_transcript(str(path))))
         ids[name] = turns[0].session
         begun[turns[0].session] = turns[0].started
         pairs = tuple((human_text(turn.prompt), turn.answer) for turn in turns)

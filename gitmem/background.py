@@ -12,40 +12,94 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gitmem.errors import GitmemError, UnfinishedError, UnreadableError
+from gitmem.errors import ExitCode, GitmemError, UnfinishedError, UnreadableError
 from gitmem.git.lock import alone
 from gitmem.history.authors import look_up_all
 from gitmem.history.marks import known_marks
+from gitmem.hosts.registry import read_transcript
 from gitmem.learn.facts import adopt_if_changed, keep_turn
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
-from gitmem.platform.machine import is_running
+from gitmem.platform.machine import Context, is_running, lower_priority, time_limit
 from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.capture import capture, is_due
-from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
+from gitmem.record.capture import capture, capture_recorded, is_due
+from gitmem.record.read import (
+    Pending,
+    PendingSession,
+    UserText,
+    context_tokens,
+    context_used,
+    look_again,
+    look_apart,
+    turns_of,
+)
 from gitmem.record.save import drain
 from gitmem.record.working_memory import apply_events, forget_working
+from gitmem.store.acceptance import accepted_folder
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.known_facts import fact_headers, known_facts
 from gitmem.store.last_event import note_event_arrival
 from gitmem.store.layers import divert
-from gitmem.store.spool import HookSpool
+from gitmem.store.locate import find_store
+from gitmem.store.spool import HookSpool, release
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.tell.forbidden import key_of, note_made
+from gitmem.sync.records import sync_later
+from gitmem.tell.forbidden import key_of, note_made, renew_forbids
 from gitmem.text.sentences import count
 
+LONGEST_SECONDS = 300.0  # after this time the work is left to the next hook
+_LAST_STEP = 60.0  # seconds after which no further step of the daily work begins
+_OFF = "GITMEM_HOOKS"  # as in gitmem.cli.commands.hook
 NO_MODELS = ("offline", "host")  # choices of `summary.provider`; gitmem.llm.protocol is slow to import for a hook
 _CLOSING = "closing"  # file: locked while a process closes sessions, so that long ones are not read by each
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
 _PATIENCE = 60.0  # seconds to see what became of branches
-_WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
 _UPKEEP, _AGAIN = "upkeep", "upkeep-again"  # files: locked while one does the upkeep, a mark of those that came then
 _MARKS = "half"  # folder: by session, a mark that it was saved at half of the context
+
+
+def run_behind_hooks(context: Context, folder: str) -> int:
+    """Do the work behind an agent's hooks for the store of a folder; the next hook does what a killed one left."""
+    private = ""
+    try:
+        if hasattr(os, "setsid"):
+            with contextlib.suppress(OSError):  # it is a session leader already
+                os.setsid()
+        root = None if context.environ.get(_OFF) == "off" else find_store(folder, context.home)
+        if root is not None:
+            private = accepted_folder(root, context.environ, context.home)  # raises for a store that was not accepted
+            store = Store(root, context)
+            if not store.read_only:
+                _do_work(store, HookSpool(private))
+    except Exception as error:  # noqa: BLE001  # nobody waits for it
+        if private:
+            FailureLog(private).record(failure_of(context.clock(), "hook", error))
+    return ExitCode.OK
+
+
+def _do_work(store: Store, spool: HookSpool) -> None:
+    """Process the spool, then do the upkeep, within a time limit."""
+    release(store.context.home, store.root, spool)
+    started, ended = time.monotonic(), any(name.startswith(HookKind.SESSION_END) for name in spool.names())
+    spool.follow_settings(store.config.recall)
+    renew_forbids(store)
+
+    def end() -> None:
+        message = f"the work behind a hook was ended after {LONGEST_SECONDS:g} s"
+        FailureLog(store.private).record(failure_of(store.context.clock(), "hook", message))
+        os._exit(ExitCode.OK)
+
+    with time_limit(LONGEST_SECONDS, end):
+        process_spool(store)
+        lower_priority()  # sessions wait for the exchanges, nobody for the rest
+        do_upkeep_alone(store, lambda: time.monotonic() - started > _LAST_STEP)
+    sync_later(store, session=ended)
+    store.maintain_later()
 
 
 def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> list[str]:
@@ -55,14 +109,14 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
         return []  # nothing is committed before it is known whose it is
     if not spool.names():
         return []
-    pending = _look_again(store, alive)
+    pending = look_again(store, alive)
     steps.run("agents heard of", lambda: note_event_arrival(store.private, {event.host for event in pending.events}))
     calls = [event for event in pending.events if event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}]
     steps.run("rules that fired", lambda: note_made(store.private, map(_made, calls)))
     steps.run("working memory", partial(_update_working, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", partial(capture, store, partial(_look, store, alive), notices, keep_turn))
+        steps.run("capture", partial(capture, store, partial(look_apart, store, alive), notices, keep_turn))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
@@ -93,35 +147,6 @@ def _close_over(store: Store, pending: Pending, steps: _Steps, alive: Callable[[
 def _made(event: HookEvent) -> tuple[str, str]:
     """Return the session and what names the call of an event."""
     return event.session, key_of(event.tool_id, event.tool, event.command, event.target)
-
-
-def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
-    """Return the content of the spool, once a turn that ended just now has its answer, or after a while.
-
-    Copilot CLI writes an answer to its transcript a moment after the hook that says that the turn is over.
-    """
-    until = time.monotonic() + _WRITTEN_LATE
-    while True:
-        pending, now = _look(store, alive), store.context.clock()
-        paths = {session.name: session.transcript for session in pending.sessions}
-        if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
-            return pending
-        time.sleep(_PAUSE)
-
-
-def _look(store: Store, alive: Callable[[int], bool]) -> Pending:
-    """Return the content of the spool without private sessions and pauses, also those that began since the last look.
-
-    A capture waits for the lock of the store for up to a minute, in which a private session may answer a whole turn.
-    """
-    while True:
-        pending = look(store, alive)
-        if not store.has_layers:
-            return pending
-
-        divert(store)
-        if {event.source for event in pending.events}.issubset(HookSpool(store.private).names()):
-            return pending
 
 
 def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
@@ -273,34 +298,23 @@ class _Steps:
             pass
 
     def _save_so_far(self, session: PendingSession, why: str) -> None:
-        from gitmem.learn.end import capture_recorded, read_records
-        from gitmem.record.exchanges import turns_of
-
-        turns = turns_of(read_records(session.transcript), session.name, session.host)
+        turns = turns_of(read_transcript(session.transcript), session.name, session.host)
         running = [turn._replace(closed=bool(turn.answer)) for turn in turns[-1:]]
-        capture_recorded(self._store, [*turns[:-1], *running], why)
+        capture_recorded(self._store, [*turns[:-1], *running], keep_turn, why)
 
     def close(self, session: PendingSession) -> None:
         """Save a finished session's transcript, and what its turns hold."""
-        from gitmem.learn.end import (
-            capture_recorded,
-            keep_session,
-            keep_transcript,
-            logged_turns,
-            read_records,
-            with_known_ids,
-        )
-        from gitmem.record.exchanges import turns_of
-        from gitmem.record.tally import UserText, note_missing
+        from gitmem.learn.end import keep_session, keep_transcript, logged_turns, with_known_ids
+        from gitmem.record.tally import note_missing
         from gitmem.store.learned import pattern_headers
         from gitmem.tell.outcome_counts import count_shown, note_fixes
 
         keep_transcript(self._store, session.name, session.transcript)
         user_texts: list[UserText] = []
-        turns = turns_of(read_records(session.transcript), session.name, session.host, user_texts)
+        turns = turns_of(read_transcript(session.transcript), session.name, session.host, user_texts)
         turns = with_known_ids(self._store, turns)
         if turns:
-            capture_recorded(self._store, turns, "session end")
+            capture_recorded(self._store, turns, keep_turn, "session end")
             note_missing(self._store, session.transcript, user_texts, turns)
         else:
             turns = logged_turns(self._store, session.name, session.host)
@@ -310,7 +324,7 @@ class _Steps:
                 failure = LoggedFailure(self._store.context.clock(), "transcript", message)
                 FailureLog(self._store.private).record_once(failure)
         errors = {header.path for header in pattern_headers(self._store)}
-        records = read_records(session.transcript) if turns and not turns[0].logged else ()
+        records = read_transcript(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
         count_shown(self._store, session.name, turns)
         note_fixes(self._store, session.name, turns)

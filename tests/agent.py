@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from gitmem.cli.app import App
-from gitmem.cli.commands.hook import hook
+from gitmem.cli.main import main
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import ShownText, read_usage
@@ -61,7 +61,8 @@ class Agent:
         """Run a hook in this process, which takes a tenth of the time; return all it printed."""
         out = io.StringIO()
         stdin = io.TextIOWrapper(io.BytesIO(data))
-        assert hook(["hook", "claude", *words], App(self.environ, str(self.project), stdin, out, out)) == 0
+        app = App(self.environ, str(self.project), stdin, out, out)
+        assert main(["hook", "claude", *words], lambda: app) == 0
         return out.getvalue()
 
     def start(self, *args: str, cwd: Path | None = None) -> subprocess.Popen[bytes]:

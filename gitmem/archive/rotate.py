@@ -26,7 +26,7 @@ from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consoli
 from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
 from gitmem.model.line_edits import LISTED, SECTIONS
 from gitmem.model.lines import marks_of, without_ended
-from gitmem.model.rotation import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
+from gitmem.model.rotation import holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.model.validity import in_force
 from gitmem.platform.machine import date, datetime, timedelta
 from gitmem.store.known_facts import known_facts
@@ -58,11 +58,10 @@ def check(store: Store) -> tuple[Check, tuple[str, ...]]:
 def rotate(transaction: Transaction, store: Store) -> Check:
     """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold."""
     config = store.config.rotation
-    limits = Limits(config.threshold_tokens, config.carryover_tokens)
     data = transaction.read(MEMORY) or b""
     tokens = tokens_of_size(len(data))
-    if not needs_rotation(len(data), limits):
-        return Check(tokens, limits.threshold, None)
+    if not needs_rotation(len(data), config):
+        return Check(tokens, config.threshold, None)
     transaction.need_folder(ARCHIVE)
     text = data.decode("utf-8", "surrogateescape")
     body = Document.parse(data).body
@@ -71,11 +70,11 @@ def rotate(transaction: Transaction, store: Store) -> Check:
         header=text[: len(text) - len(body)],
         stamp=transaction.now.strftime(_STAMP),
         taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
-        limits=limits,
+        limits=config,
         uses=_uses(store, transaction),
     )
     if plan is None:
-        return Check(tokens, limits.threshold, None)
+        return Check(tokens, config.threshold, None)
     name = plan.archive.rpartition("/")[2]
     subject = f"Rotate memory.md into {name} ({plan.tokens:,} tokens)"
     message = op_message(Op.ROTATE, subject, (Trailer.ARCHIVE, plan.archive))
@@ -83,7 +82,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     rest = without_ended(plan.remaining, marks_of(_facts(store, transaction)))
     transaction.commit(message, {plan.archive: data, MEMORY: rest.encode("utf-8", "surrogateescape")})
     _summarize(store, transaction, plan.archive, text)
-    return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
+    return Check(tokens, config.threshold, plan.archive, retain(transaction, config))
 
 
 def _facts(store: Store, transaction: Transaction) -> list[Fact]:

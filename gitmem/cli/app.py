@@ -12,7 +12,7 @@ from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, Unfini
 from gitmem.platform.machine import Context, machine_name, now
 from gitmem.store.acceptance import no_store
 from gitmem.store.locate import find_store, is_store, user_store
-from gitmem.store.store import Store, open_user_store
+from gitmem.store.store import Store
 from gitmem.text.terminal import fenced, harmless, json_text, painted, plain, styled, wrapped
 from gitmem.values import Any, TextIO, Value
 
@@ -27,7 +27,6 @@ AGENTS = (
     *("COPILOT_CLI", "FACTORY_DISABLE_SETTINGS_PERSISTENCE", "PI_SESSION_ID", "CLINE_CONNECTOR_CLI_LAUNCH"),
     *("CURSOR_AGENT", "CURSOR_VERSION"),  # as documented
 )
-VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
 
 
 class App(Value):
@@ -167,22 +166,6 @@ class App(Value):
         if not self.for_agent():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
-
-    def maintain_later(self, store: Store, *, much: bool = False) -> None:
-        """Pack in the background at every tenth spare pack, or after `much` at any; renew caches of searches."""
-        spare = store.spare_packs()
-        if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
-            store.start("maintain", "--if-needed")
-        if any(os.path.isdir(os.path.join(store.private, cache)) for cache in (VECTORS, TEXTS)):
-            store.start("reindex", "--background")
-
-    def sync_later(self, store: Store, *, session: bool) -> None:
-        """Sync this and the user's own store in the background if due; `session`: one has just begun or ended."""
-        from gitmem.sync.records import is_due
-
-        for target in (store, open_user_store(store)):
-            if target is not None and is_due(target, session=session):
-                target.start("sync", "--background")
 
     def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
         """Print `value` as JSON with `--json`, else `text`; for an agent in a fence that names the source.

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from gitmem.cli.app import App, not_printed, real_app
 from gitmem.cli.arguments import Args
@@ -34,9 +35,7 @@ def main(argv: Sequence[str], make_app: Callable[[], App]) -> int:
 
 def _run(argv: Sequence[str], app: App) -> int:
     if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
-        from gitmem.cli.commands.hook import hook
-
-        return hook(argv, app)
+        return _hook(argv, app)
     from gitmem.cli.parser import parse  # argparse, which no hook needs
 
     args = None
@@ -58,6 +57,17 @@ def _run(argv: Sequence[str], app: App) -> int:
     except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
         return _report(error, app, args, as_json=getattr(args, "json", "--json" in argv))
     return ExitCode.OK
+
+
+def _hook(argv: Sequence[str], app: App) -> int:
+    """Take an agent's event, or do the work behind its hooks."""
+    if "--drain" in argv:
+        from gitmem.background import run_behind_hooks
+
+        return run_behind_hooks(app.context(), os.path.join(app.cwd, dict(pairwise(argv)).get("-C", "")))
+    from gitmem.cli.commands.hook import hook
+
+    return hook(argv, app)
 
 
 def _stand(app: App) -> int:

@@ -18,16 +18,9 @@ from gitmem.store.locate import find_store, has_home_stores
 from gitmem.values import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from gitmem.store.spool import HookSpool
     from gitmem.store.store import Store
 
 PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
-
-
-def follow_settings(store: Store, spool: HookSpool) -> None:
-    """Set the marks by which hooks/hook.sh knows which events need no answer."""
-    spool.set_delivery_only(PROMPT, on=not store.config.recall.prompt)
-    spool.set_delivery_only(ERROR, on=not store.config.recall.error)
 
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from gitmem.values import Value
 
+MARGIN_PERCENT = 95  # of the tokens at which `memory.md` rotates, and which it keeps
+
 
 class RotationConfig(Value):
     threshold_tokens: int = 25_000
     carryover_tokens: int = 2_500
     max_archives: int = 0
     archive_retention_days: int = 0
+
+    @property
+    def threshold(self) -> int:
+        """The number of tokens at which `memory.md` rotates: 23,750 by default."""
+        return self.threshold_tokens * MARGIN_PERCENT // 100
+
+    @property
+    def carryover(self) -> int:
+        """The number of tokens carried over at most: 2,375 by default."""
+        return self.carryover_tokens * MARGIN_PERCENT // 100
 
 
 class RedactionConfig(Value):

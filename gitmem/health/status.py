@@ -22,7 +22,6 @@ from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none,
 from gitmem.history.records import record
 from gitmem.history.review import ToReview
 from gitmem.history.sessions import SAID, count_sessions, last_save
-from gitmem.model.rotation import Limits
 from gitmem.model.validity import fact_statuses
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.findings import Check, Finding, Level, bytes_below, examine
@@ -122,7 +121,7 @@ def _status(
         last_event=_last_event(store.private, hooks),
         last_save=_last_save(store, recent),
         tokens=tokens_of_size(len(memory)),
-        threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
+        threshold=rotation.threshold,
         archives=listed.count("\0archive/"),
         days=len(days),
         newest_day=days[-1] if days else None,

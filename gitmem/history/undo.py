@@ -40,7 +40,7 @@ from gitmem.model.episode import Episode, episode_path, parse_episode, render_ep
 from gitmem.model.fact import CONFIRMED, PATH, parse_changeable, render_fact
 from gitmem.model.pattern import parse_pattern, render_pattern, unseen
 from gitmem.model.request import classify
-from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.model.rotation import needs_rotation
 from gitmem.store.store import Store
 from gitmem.store.transact import preview, transact
 from gitmem.store.transaction import Transaction
@@ -287,7 +287,7 @@ class _UndoPlanner:
     def _outgrown(self, files: Iterable[str], planned: Mapping[str, bytes | None]) -> tuple[str, ...]:
         config = self._store.config.rotation
         size = len(planned[MEMORY] or b"") if MEMORY in files else 0
-        if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+        if not needs_rotation(size, config):
             return ()
         notice = "memory.md is above its threshold again, so the next save rotates it. "
         return (notice + "To prevent that, raise rotation.threshold_tokens.",)

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
+from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE, Home, Host, Payload, text_of
+from gitmem.platform.safe_open import open_regular
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -88,15 +90,39 @@ def file_of(transcript: str) -> str:
     return f"{before}.db" if mark else transcript
 
 
-def read_transcript(
-    path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
-) -> Iterator[Record]:
-    """Yield the records of a transcript; `name` is its host's, by default found by path or first line."""
-    host = find_host(name or writer(path, lines))
+MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """Yield the lines of a transcript, none if the file is missing. Raises UnreadableError if reading fails."""
+    from gitmem.model.transcript import MAX_LINE
+
+    file = open_regular(path)
+    if file is None:
+        return
+    with file:
+        left = MAX_TRANSCRIPT
+        try:
+            while left > 0 and (line := file.readline(min(left, MAX_LINE))):
+                left -= len(line)
+                yield line.decode("utf-8", "replace")
+        except OSError as error:
+            message = f"The transcript {path} cannot be read: {error.strerror or error}."
+            raise UnreadableError(message, f"'gitmem replay {path}' saves it once it can be.") from error
+
+
+def read_transcript(path: str, unread: Unread | None = None, name: str = "") -> Iterator[Record]:
+    """Yield the records of a transcript; `unread` counts unreadable lines.
+
+    `name` is the transcript's host, by default found by path or first line.
+    """
+    from gitmem.hosts.sessions_in_json import as_lines
+
+    host = find_host(name or writer(path))
 
     def read(path: str, unread: Unread | None = None) -> Iterator[Record]:
         own = host.lines(path) if host.lines else None
-        return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
+        return _reader(host)(as_lines(read_lines(path)) if own is None else own, unread)
 
     if host.subagents is None:
         return read(path, unread)
@@ -105,10 +131,12 @@ def read_transcript(
     return with_subagents(read(path, unread), host.subagents(path), read)
 
 
-def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
+def writer(path: str) -> str:
     """Return the name of the host that wrote a transcript, by its path or its first line."""
+    from gitmem.hosts.sessions_in_json import first_line
+
     named = _writer_by_path(path)
-    return _writer_by_first_line(_first_line(lines(path))) if named == CLAUDE else named
+    return _writer_by_first_line(first_line(read_lines(path))) if named == CLAUDE else named
 
 
 def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
@@ -116,19 +144,6 @@ def read_records(lines: Iterable[str], unread: Unread | None = None, name: str =
     lines = iter(lines)
     first = next(lines, "")
     return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)
-
-
-def _as_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Return the lines of a transcript, also of one that is a JSON document; hooks need none."""
-    from gitmem.hosts.sessions_in_json import as_lines
-
-    return as_lines(lines)
-
-
-def _first_line(lines: Iterable[str]) -> str:
-    from gitmem.hosts.sessions_in_json import first_line
-
-    return first_line(lines)
 
 
 def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:

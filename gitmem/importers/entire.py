@@ -18,7 +18,7 @@ from gitmem.values import Value
 NAME = "entire"
 _BRANCHES = ("refs/heads/entire/checkpoints/v1", "refs/remotes/origin/entire/checkpoints/v1")
 _TRANSCRIPT = re.compile(r"(?P<folder>[0-9a-f]{2}/[0-9a-zA-Z-]{1,64}(?:/[0-9]{1,6})?)/full\.jsonl")
-_LARGEST = 256 * 1024 * 1024  # bytes of a transcript, as of any other (gitmem.learn.end.MAX_TRANSCRIPT)
+_LARGEST = 256 * 1024 * 1024  # bytes of a transcript, as of any other (gitmem.hosts.registry.MAX_TRANSCRIPT)
 _MOST = 20_000  # checkpoints
 _SECONDS = 120.0
 

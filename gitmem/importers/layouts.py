@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archive.summary import Summary, from_json, render_document
+from gitmem.config.values import RotationConfig
 from gitmem.document.entry import Entry, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
 from gitmem.document.plain_header import flow
@@ -47,7 +48,7 @@ from gitmem.importers.sources import (
 )
 from gitmem.model.consolidation import period_document
 from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact, render_fact
-from gitmem.model.rotation import Limits, week_of
+from gitmem.model.rotation import week_of
 from gitmem.model.transcript import MAX_LINE, objects
 from gitmem.platform.safe_open import decode_by_hand
 from gitmem.values import Value
@@ -63,7 +64,7 @@ class _File(Value):
     file: SourceFile
     match: re.Match[str]
     beside: Mapping[str, SourceFile]
-    limits: Limits
+    limits: RotationConfig
 
     @property
     def path(self) -> str:
@@ -91,13 +92,13 @@ class _File(Value):
         yield FileItem(self.path, when or self.file.modified, self.key(), content, path, subject)
 
 
-def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
+def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: RotationConfig) -> MigrationPlan:
     """Return the plan for the files of a tool's memory."""
     beside = {file.path: file for file in files}
     return make_plan(item for file in beside.values() for item in _planned(kind, file, beside, limits))
 
 
-def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile], limits: Limits) -> Found:
+def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile], limits: RotationConfig) -> Found:
     if not file.data.strip():
         yield Left(file.path, "it is empty")
         return

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from gitmem.archive.extractive import summarise
 from gitmem.archive.summary import render_document
+from gitmem.config.values import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     CORE_DECISIONS,
@@ -52,7 +53,7 @@ from gitmem.importers.sources import (
 )
 from gitmem.learn.end import turns_of_transcript
 from gitmem.model.fact import PATH, is_fact_path
-from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.model.rotation import plan_rotation
 from gitmem.record.exchanges import save_exchanges
 from gitmem.record.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
@@ -99,7 +100,7 @@ def migrate(
         plan = plan_claude_mem(source.folder, source.project, zone)
     else:
         files, left = read_source(source.folder, zone)
-        plan = plan_layout(source.kind, files, _limits(store))
+        plan = plan_layout(source.kind, files, store.config.rotation)
     done = Migrated(source, session_of(source), (), 0, (*left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
     size = len(items) or 1 if dry_run else BATCH  # a dry run plans all items at once
@@ -111,11 +112,6 @@ def migrate(
         progress(ready, len(plan.items))
         done = _bring_transcript(store, done, transcript, dry_run=dry_run)
     return done
-
-
-def _limits(store: Store) -> Limits:
-    config = store.config.rotation
-    return Limits(config.threshold_tokens, config.carryover_tokens)
 
 
 def session_of(source: Source) -> str:
@@ -238,7 +234,7 @@ class _Bringing(Value):
         bare = remove_entries(memory.body, {entry.id for _, entry in facts})
         fresh = not re.search(r"^[^#\s]", bare, re.MULTILINE)
         if fresh:
-            body = body_of(item) if is_plain(item) else _remaining(memory, body_of(item), _limits(self.store))
+            body = body_of(item) if is_plain(item) else _remaining(memory, body_of(item), self.store.config.rotation)
             entries = facts
             body = without_said(body, {entry.text for _, entry in facts})
         else:
@@ -270,7 +266,7 @@ class _Bringing(Value):
         return self._commit(item, f"{item.source}: {count}", {path: document.with_body(body).render()})
 
 
-def _remaining(memory: Document, body: str, limits: Limits) -> str:
+def _remaining(memory: Document, body: str, limits: RotationConfig) -> str:
     """Return the body after a rotation: its end, or if the newest comes first, its beginning."""
     header = memory.opening + (memory.header or "") + memory.closing
     turn = reverse_days if begins_with_newest(body) else str

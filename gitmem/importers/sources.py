@@ -19,8 +19,9 @@ from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
 
 from gitmem.archive.summary import Summary
+from gitmem.config.values import RotationConfig
 from gitmem.document.entry import TIMELINE, Entry, MemoryType
-from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.model.rotation import needs_rotation
 from gitmem.text.words import BYTES_PER_TOKEN
 from gitmem.values import Value
 
@@ -208,7 +209,7 @@ def instant(text: str, zone: tzinfo | None) -> datetime | None:
     return moment_in(text, zone)
 
 
-def split_memory(data: bytes, limits: Limits, day: str) -> list[tuple[str, bytes]]:
+def split_memory(data: bytes, limits: RotationConfig, day: str) -> list[tuple[str, bytes]]:
     """Return a memory in parts under the threshold, each with its last day; `day` is the default."""
     if not needs_rotation(len(data), limits):
         return [(day, data)] if data else []

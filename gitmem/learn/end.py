@@ -13,7 +13,6 @@ from itertools import chain
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag
-from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE
 from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
 from gitmem.learn.concepts import group
@@ -23,19 +22,25 @@ from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
 from gitmem.learn.noted import NoteFiles, adopt_notes
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
-from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
+from gitmem.model.transcript import Record, Role, Unread, hook_events, l1_lines
 from gitmem.model.turns import Failure, Turn, fold
 from gitmem.model.words import parse_words
-from gitmem.platform.safe_open import open_regular
-from gitmem.record.capture import BATCH_BYTES, capture_turn
-from gitmem.record.exchanges import save_exchanges, turns_of
-from gitmem.record.read import boot_lines, clean_fields, cleaner, forgotten, may_be_purged, redacted
-from gitmem.record.tally import UserText, note_missing, noting_user_texts
+from gitmem.record.capture import capture_recorded
+from gitmem.record.exchanges import save_exchanges
+from gitmem.record.read import (
+    UserText,
+    clean_fields,
+    cleaner,
+    forgotten,
+    may_be_purged,
+    noting_user_texts,
+    redacted,
+    turns_of,
+)
+from gitmem.record.tally import note_missing
 from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
-from gitmem.store.transact import transact
-from gitmem.store.transaction import Transaction
 from gitmem.store.transcripts import put
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
@@ -43,36 +48,6 @@ from gitmem.values import Value
 
 _RESULT_LENGTH = 2_000  # characters of a tool's result that a transcript keeps
 _LONGEST_SESSION = timedelta(days=7)
-
-
-def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple[int, list[str], list[str]]:
-    """Save the turns of a transcript that the logs lack; a second call changes nothing.
-
-    Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
-    if it could not be committed.
-    """
-    saved = done = 0
-    archives: list[str] = []
-    notices: list[str] = []
-    boot = boot_lines(store)
-
-    def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
-        """Capture a batch of turns; return the index of the next turn, the number saved, and the archives."""
-        new, rotated = 0, list[str]()
-        for place, turn in enumerate(turns[done:], done):
-            if place > done and transaction.planned > BATCH_BYTES:
-                return place, new, rotated
-            before = len(transaction.drafts)
-            rotated += capture_turn(transaction, store, turn, boot, keep_turn)
-            new += len(transaction.drafts) > before
-        return len(turns), new, rotated
-
-    while done < len(turns):
-        outcome = transact(store, plan, purpose=purpose)
-        done, new, rotated = outcome.value
-        saved, archives = saved + new, archives + rotated
-        notices += outcome.notices
-    return saved, archives, notices
 
 
 def with_known_ids(store: Store, turns: Sequence[Turn]) -> list[Turn]:
@@ -157,39 +132,15 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
     )
 
 
-MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-
-
-def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript, none if the file is missing. Raises UnreadableError if reading fails."""
-    file = open_regular(path)
-    if file is None:
-        return
-    with file:
-        left = MAX_TRANSCRIPT
-        try:
-            while left > 0 and (line := file.readline(min(left, MAX_LINE))):
-                left -= len(line)
-                yield line.decode("utf-8", "replace")
-        except OSError as error:
-            message = f"The transcript {path} cannot be read: {error.strerror or error}."
-            raise UnreadableError(message, f"'gitmem replay {path}' saves it once it can be.") from error
-
-
-def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
-    """Yield the records of a transcript; `host` defaults to that of the path, `unread` counts unreadable lines."""
-    return read_transcript(path, read_lines, unread, host)
-
-
 def keep_transcript(store: Store, session: str, path: str) -> str | None:
     """Write a session's transcript to L1; returns the commit, None if nothing is new."""
     if not store.config.transcripts.enabled:
         return None
     # A subagent's transcript has the session's id as well, but is not the session's.
-    started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
+    started = next((part.at for part in read_transcript(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
-    records = read_records(path)
+    records = read_transcript(path)
     records = _without_purged(store, session, records) if may_be_purged(store, started) else records
     lines = l1_lines(records, _RESULT_LENGTH, cleaner(store))
     first = next(lines, None)
@@ -255,7 +206,7 @@ def find_transcripts(path: str) -> list[str]:
 
 def _is_transcript(path: str) -> bool:
     """Return whether a file is a transcript, by its name or else by its JSON content."""
-    return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path, read_lines) != CLAUDE)
+    return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path) != CLAUDE)
 
 
 def replay(
@@ -267,7 +218,7 @@ def replay(
     are left out, and so is the L1 of a session that has no others. `close` is called for each session once it is
     saved. Raises GitmemError if it could not be committed.
     """
-    name = name or writer(path, read_lines)
+    name = name or writer(path)
     replayed = _replay_turns(store, path, name, since, close)
     # Only now, so that the turns are freed: they and L1 each hold the whole transcript in memory.
     # The file of a resumed session may begin with the previous session's lines; it belongs to the last session.
@@ -280,7 +231,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
     user_texts: list[UserText] = []
     notes = NoteFiles()
-    records = notes.watched(read_records(path, unread, name))
+    records = notes.watched(read_transcript(path, unread, name))
     turns = fold(noting_user_texts(hook_events(records, find_host(name).label), user_texts))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
@@ -293,10 +244,10 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
         return Replayed(path, unread=unread.lines)
     read, turns = turns, with_known_ids(store, turns)
     sessions = tuple(dict.fromkeys(turn.session for turn in read))
-    is_subagents = not read and any(record.sidechain for record in read_records(path, None, name))
+    is_subagents = not read and any(record.sidechain for record in read_transcript(path, None, name))
     if (read and not turns) or is_subagents:  # a subagent's records belong to its session's transcript
         return Replayed(path, sessions, len(read), unread.lines)
-    saved, archives, more = capture_recorded(store, turns, "replay")
+    saved, archives, more = capture_recorded(store, turns, keep_turn, "replay")
     note_missing(store, path, [turn for turn in user_texts if since is None or turn.at >= since], turns)
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
@@ -305,7 +256,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     notice = f"{plain(path)}: {'; '.join(filter(None, problems))}."
     for session in dict.fromkeys(turn.session for turn in turns):
         own = [turn for turn in turns if turn.session == session]
-        records = (record for record in read_records(path, None, name) if record.session in {session, ""})
+        records = (record for record in read_transcript(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         close(store, session, own)
     notices = tuple(dict.fromkeys((*([notice] if shows_notice else []), *more)))

@@ -19,8 +19,9 @@ from itertools import chain
 from gitmem.document.document import Document
 from gitmem.errors import BusyError
 from gitmem.history.authors import Authors
+from gitmem.hosts.registry import read_transcript
 from gitmem.learn.check import AnswerChecker
-from gitmem.learn.end import logged_turns, read_records, turns_of_file, turns_of_transcript
+from gitmem.learn.end import logged_turns, turns_of_file, turns_of_transcript
 from gitmem.learn.evidence import AgentOutput
 from gitmem.learn.keep import keep
 from gitmem.learn.question import (
@@ -44,12 +45,11 @@ from gitmem.model.exchange import exchanges_in, file_name
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Turn
 from gitmem.platform.safe_open import drop_file, read_object, write_json
-from gitmem.record.exchanges import turns_of
-from gitmem.record.read import redacted
+from gitmem.record.read import redacted, turns_of
 from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_concepts
 from gitmem.store.store import Store
-from gitmem.store.transcripts import read as read_transcript
+from gitmem.store.transcripts import read as read_stored
 from gitmem.values import Value
 
 _ANSWERS = "judged"  # in the private folder, a file for each session
@@ -181,7 +181,7 @@ def read_session(store: Store, session: str, host: str, transcript: str, path: s
     From logs and files only the user's own exchanges count, as anybody who pushes can write there.
     They lack tool outputs, which the stored transcript (L1) may have.
     """
-    records = [*read_records(transcript)] if transcript else []
+    records = [*read_transcript(transcript)] if transcript else []
     turns = turns_of(records, session, host)
     outputs: tuple[AgentOutput, ...] | None = tuple(outputs_in(records))
     if not turns:
@@ -199,7 +199,7 @@ def _filed_turns(store: Store, session: str, host: str, path: str) -> list[Turn]
     The stored transcript of a migrated session has them in full, unless transcripts come from elsewhere.
     """
     data = (store.read(path) if path else None) or b""
-    stored = [] if store.config.sync.transcripts else read_transcript(store, session) or []
+    stored = [] if store.config.sync.transcripts else read_stored(store, session) or []
     turns, known = turns_of_transcript(stored, session, host), {exchange.id for exchange in exchanges_in(data)}
     is_migrated = bool(known) and known.issubset(turn.exchange_id for turn in turns)
     return turns if is_migrated else turns_of_file(data, session, host)
@@ -217,7 +217,7 @@ def outputs_in(records: Iterable[Record]) -> Iterator[AgentOutput]:
 
 def _outputs_before(store: Store, session: str) -> tuple[AgentOutput, ...] | None:
     """Return the texts of the agent and its tools in the stored transcript, None without one."""
-    lines = read_transcript(store, session)
+    lines = read_stored(store, session)
     if lines is None:
         return None
     facts = []

@@ -13,13 +13,14 @@ from typing import Annotated, Literal
 from mcp.types import TextContent
 from pydantic import Field
 
+from gitmem.config.values import MARGIN_PERCENT, RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.mcp.tools import READS, Call, Tool, client_text
-from gitmem.model.rotation import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
+from gitmem.model.rotation import plan_rotation, tail_of_lines
 from gitmem.platform.barred import first_barred
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
@@ -137,7 +138,7 @@ def memory_load(
     log_tokens = min(estimate_tokens(log[1]), max_tokens // 2) if log else 0
     path, body = _read(store, MEMORY) or (MEMORY, "")
     room = (max_tokens - log_tokens - _TITLE) * 100 // MARGIN_PERCENT
-    plan = plan_rotation(body, header="", stamp="", taken=(), limits=Limits(room, room))
+    plan = plan_rotation(body, header="", stamp="", taken=(), limits=RotationConfig(room, room))
     selection = "decisions, open issues and the newest of the rest"
     parts = [_titled(path, body, plan.remaining if plan else body, selection)]
     if not body.strip():

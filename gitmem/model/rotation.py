@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from gitmem.config.values import RotationConfig
 from gitmem.document.entry import (
     CORE_DECISIONS,
     CURRENT_STATE,
@@ -32,27 +33,8 @@ from gitmem.platform.machine import date, datetime, timedelta
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
 from gitmem.values import Value
 
-MARGIN_PERCENT = 95
 
-
-class Limits(Value):
-    """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 %."""
-
-    threshold_tokens: int = 25_000
-    carryover_tokens: int = 2_500
-
-    @property
-    def threshold(self) -> int:
-        """Return the number of tokens at which the file rotates: 23,750 by default."""
-        return self.threshold_tokens * MARGIN_PERCENT // 100
-
-    @property
-    def carryover(self) -> int:
-        """Return the number of tokens carried over at most: 2,375 by default."""
-        return self.carryover_tokens * MARGIN_PERCENT // 100
-
-
-def needs_rotation(size: int, limits: Limits) -> bool:
+def needs_rotation(size: int, limits: RotationConfig) -> bool:
     """Return whether a `memory.md` of `size` bytes rotates; an empty file never does."""
     return size > 0 and tokens_of_size(size) >= limits.threshold
 
@@ -222,7 +204,7 @@ def plan_rotation(
     header: str,
     stamp: str,
     taken: Collection[str],
-    limits: Limits,
+    limits: RotationConfig,
     uses: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Rotation | None:
     """Return the rotation of a document at local time `stamp` (`YYYYMMDD_HHMMSS`), None if it need not rotate.
@@ -243,7 +225,7 @@ def plan_rotation(
     return Rotation(path, tokens_of_size(size), header + _carry_over(body, limits, room, uses or {}))
 
 
-def _carry_over(body: str, limits: Limits, room: int, uses: Mapping[str, Mapping[str, int]]) -> str:
+def _carry_over(body: str, limits: RotationConfig, room: int, uses: Mapping[str, Mapping[str, int]]) -> str:
     parts = _parts(body)
     named = {part.title.casefold(): part for part in reversed(parts)}  # the first of each title
     always = {named[title]: _lead(body, named[title]) for title in (*KEPT_SECTIONS, *OPEN_SECTIONS) if title in named}

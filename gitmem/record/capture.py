@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from gitmem.document.code_lines import Written, add_written, digests_of, is_below_project, lines_path
@@ -183,6 +183,38 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
         for name in pending.unreadable:
             spool.put_aside(name)
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
+
+
+def capture_recorded(
+    store: Store, turns: Sequence[Turn], learn: Learn, purpose: str
+) -> tuple[int, list[str], list[str]]:
+    """Save the turns of a transcript that the logs lack; a second call changes nothing.
+
+    Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
+    if it could not be committed.
+    """
+    saved = done = 0
+    archives: list[str] = []
+    notices: list[str] = []
+    boot = boot_lines(store)
+
+    def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
+        """Capture a batch of turns; return the index of the next turn, the number saved, and the archives."""
+        new, rotated = 0, list[str]()
+        for place, turn in enumerate(turns[done:], done):
+            if place > done and transaction.planned > BATCH_BYTES:
+                return place, new, rotated
+            before = len(transaction.drafts)
+            rotated += capture_turn(transaction, store, turn, boot, learn)
+            new += len(transaction.drafts) > before
+        return len(turns), new, rotated
+
+    while done < len(turns):
+        outcome = transact(store, plan, purpose=purpose)
+        done, new, rotated = outcome.value
+        saved, archives = saved + new, archives + rotated
+        notices += outcome.notices
+    return saved, archives, notices
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:

@@ -7,7 +7,7 @@ changed. Entries in archives, and entries that a user reworded, are not changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
@@ -29,12 +29,10 @@ from gitmem.model.exchange import (
     took_the_place,
 )
 from gitmem.model.outcome import beginning, judge_outcome
-from gitmem.model.transcript import Record, hook_events
-from gitmem.model.turns import Turn, fold
+from gitmem.model.turns import Turn
 from gitmem.model.words import human_text
 from gitmem.record.read import boot_lines, redacted
 from gitmem.record.save import rotate_if_full
-from gitmem.record.tally import UserText, noting_user_texts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -90,12 +88,6 @@ class Made(Value):
     exchange: Exchange
     captured: Exchange
     is_last_word: bool = False
-
-
-def turns_of(parts: Iterable[Record], session: str, host: str, user_texts: list[UserText] | None = None) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `user_texts` gets its texts in the user's place."""
-    turns = fold(noting_user_texts(hook_events(parts, host), [] if user_texts is None else user_texts))
-    return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 
 from gitmem.document.ids import PURGED
 from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
+from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import datetime, is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
-from gitmem.store.layers import is_paused, pauses, was_paused
+from gitmem.store.layers import divert, is_paused, pauses, was_paused
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import Store
-from gitmem.values import TypeVar, Value
+from gitmem.values import TYPE_CHECKING, TypeVar, Value
+
+if TYPE_CHECKING:
+    from gitmem.model.transcript import Record
+
 
 AnyValue = TypeVar("AnyValue", bound=Value)
 _JUST_NOW = timedelta(seconds=5)
+_WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
 IDLE = timedelta(hours=1)  # after which a session counts as over
 _ZONES = timedelta(days=2)  # tolerance for names that begin with a local time
 _MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # of the spool that are read at a session's start
@@ -94,6 +101,35 @@ def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
         tuple(sorted(name for name, _, _, is_read in read if not is_read)),
         events,
     )
+
+
+def look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool, once a turn that ended just now has its answer, or after a while.
+
+    Copilot CLI writes an answer to its transcript a moment after the hook that says that the turn is over.
+    """
+    until = time.monotonic() + _WRITTEN_LATE
+    while True:
+        pending, now = look_apart(store, alive), store.context.clock()
+        paths = {session.name: session.transcript for session in pending.sessions}
+        if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
+            return pending
+        time.sleep(_PAUSE)
+
+
+def look_apart(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool without private sessions and pauses, also those that began since the last look.
+
+    A capture waits for the lock of the store for up to a minute, in which a private session may answer a whole turn.
+    """
+    while True:
+        pending = look(store, alive)
+        if not store.has_layers:
+            return pending
+
+        divert(store)
+        if {event.source for event in pending.events}.issubset(HookSpool(store.private).names()):
+            return pending
 
 
 def _completed(turn: Turn, transcript: str) -> Turn:
@@ -242,3 +278,43 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     )
     # The end of the transcript may lack the prompt of a long turn.
     return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)
+
+
+class UserText(Value):
+    """A text in the user's place in a transcript; "" for a notice, which the user did not write.
+
+    A queued one may be repeated as a prompt.
+    """
+
+    at: datetime
+    text: str
+    is_queued: bool = False
+
+
+def noting_user_texts(events: Iterable[HookEvent], user_texts: list[UserText]) -> Iterator[HookEvent]:
+    """Yield the events of a transcript, and add their texts in the user's place to `user_texts`."""
+    for event in events:
+        if event.kind is HookKind.NOTICE:
+            user_texts.append(UserText(event.at, ""))
+        elif event.kind is HookKind.PROMPT:
+            user_texts.append(UserText(event.at, event.text))
+        added = WordKind.ADDITION
+        user_texts += [
+            UserText(event.at, bare, words.kind is added) for words in event.words if (bare := bare_words(words))
+        ]
+        yield event
+
+
+def bare_words(words: UserWords) -> str:
+    """Return the user's words, of a command its first line only, as its output may be recorded apart."""
+    if words.kind is WordKind.COMMAND:
+        return words.text.partition("\n")[0]
+    return words.text or words.about
+
+
+def turns_of(parts: Iterable[Record], session: str, host: str, user_texts: list[UserText] | None = None) -> list[Turn]:
+    """Return the turns of a finished session's transcript; `user_texts` gets its texts in the user's place."""
+    from gitmem.model.transcript import hook_events
+
+    turns = fold(noting_user_texts(hook_events(parts, host), [] if user_texts is None else user_texts))
+    return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]

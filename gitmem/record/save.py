@@ -17,7 +17,7 @@ from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, scope_t
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.git.log import log
-from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.model.rotation import needs_rotation
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.redact.redact import kinds_of, redact
 from gitmem.store.store import Store
@@ -276,7 +276,7 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     if size < _FEWEST_BYTES * config.threshold_tokens:  # then skip the import
         return None
 
-    if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+    if not needs_rotation(size, config):
         return None
     from gitmem.archive.rotate import rotate  # imported late: few saves rotate
 

@@ -8,58 +8,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import daily_path
 from gitmem.history.origin import files_naming
-from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import split_fields
 from gitmem.model.turns import Turn, is_restated, is_trivial
-from gitmem.model.words import UserWords, WordKind, human_text, parse_words
-from gitmem.record.read import boot_lines, cleaner
+from gitmem.model.words import human_text, parse_words
+from gitmem.record.read import UserText, bare_words, boot_lines, cleaner
 from gitmem.store.findings import UNKNOWN, WORDS, FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
-from gitmem.values import Value
 
 NOTICE, SEEN, COURTESY = "the host's notice", "logged once and said again", "courtesy"
 BOOT = "a file that the agent loads itself"
 _DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # the log's day may be that of another time zone
 _COMPARED = 60  # words of a text that are compared, as long texts are shortened
 _WORD = re.compile(r"\w+")
-
-
-class UserText(Value):
-    """A text in the user's place in a transcript; "" for a notice, which the user did not write.
-
-    A queued one may be repeated as a prompt.
-    """
-
-    at: datetime
-    text: str
-    is_queued: bool = False
-
-
-def noting_user_texts(events: Iterable[HookEvent], user_texts: list[UserText]) -> Iterator[HookEvent]:
-    """Yield the events of a transcript, and add their texts in the user's place to `user_texts`."""
-    for event in events:
-        if event.kind is HookKind.NOTICE:
-            user_texts.append(UserText(event.at, ""))
-        elif event.kind is HookKind.PROMPT:
-            user_texts.append(UserText(event.at, event.text))
-        added = WordKind.ADDITION
-        user_texts += [UserText(event.at, bare, words.kind is added) for words in event.words if (bare := _bare(words))]
-        yield event
-
-
-def _bare(words: UserWords) -> str:
-    """Return the user's words, of a command its first line only, as its output may be recorded apart."""
-    if words.kind is WordKind.COMMAND:
-        return words.text.partition("\n")[0]
-    return words.text or words.about
 
 
 def missing_words(store: Store, user_texts: Sequence[UserText], turns: Sequence[Turn]) -> Counter[str]:
@@ -97,7 +65,7 @@ def _saved(store: Store, user_texts: Sequence[UserText], turns: Sequence[Turn]) 
         for place in find_entries((store.read(path) or b"").decode("utf-8", "replace")):
             fields = split_fields(place.entry.text)
             saved[_head(fields.request)] += bool(fields.request)
-            saved.update(_head(_bare(parse_words(words))) for words in fields.words)
+            saved.update(_head(bare_words(parse_words(words))) for words in fields.words)
     return saved
 
 

@@ -18,6 +18,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from gitmem.config.values import RecallConfig
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.platform.safe_open import CREATE, READ, drop_file, set_mark
@@ -255,9 +256,10 @@ class HookSpool(Spool):
         """Return whether this agent is to be shown its memory with the next prompt."""
         return os.path.exists(os.path.join(self.folder, f"{_TELL}{owner}"))
 
-    def set_delivery_only(self, event: str, *, on: bool) -> None:
-        """Note whether hooks/hook.sh only delivers this event, without an answer."""
-        self._set_mark(f"{_OFF}{event}", on=on)
+    def follow_settings(self, recall: RecallConfig) -> None:
+        """Note which events hooks/hook.sh only delivers, without an answer."""
+        self._set_mark(f"{_OFF}UserPromptSubmit", on=not recall.prompt)
+        self._set_mark(f"{_OFF}PostToolUseFailure", on=not recall.error)
 
     def set_paused(self, *, paused: bool) -> None:
         """Note whether hooks/hook.sh must leave each event to gitmem, which knows when the pause ends."""

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers; hooks/hook.sh reads it, too
+REMOTE = "GITMEM_REMOTE"  # the remote with the memory of a project without a store, likewise
 LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 HOOK_GIT_TIMEOUT = 0.03  # `git_timeout` (seconds) while a hook waits; the background asks git again
 _OWN_REFS = "refs/gitmem/"
+VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
@@ -216,6 +218,14 @@ class Store:
             with contextlib.suppress(OSError):
                 child = start_detached(self.context.environ, "-C", self.root, *command)
                 child.returncode = 0  # keeps Popen from warning that nobody waited for it
+
+    def maintain_later(self, *, much: bool = False) -> None:
+        """Pack in the background at every tenth spare pack, or after `much` at any; renew caches of searches."""
+        spare = self.spare_packs()
+        if self.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
+            self.start("maintain", "--if-needed")
+        if any(os.path.isdir(os.path.join(self.private, cache)) for cache in (VECTORS, TEXTS)):
+            self.start("reindex", "--background")
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""

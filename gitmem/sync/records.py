@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.store import Store
+from gitmem.store.store import Store, open_user_store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
 
@@ -36,6 +36,13 @@ def is_due(store: Store, *, session: bool) -> bool:
     if session or not tried:
         return True
     return (store.context.clock() - max(tried)).total_seconds() >= config.minutes * 60
+
+
+def sync_later(store: Store, *, session: bool) -> None:
+    """Sync this and the user's own store in the background if due; `session`: one has just begun or ended."""
+    for target in (store, open_user_store(store)):
+        if target is not None and is_due(target, session=session):
+            target.start("sync", "--background")
 
 
 def failures(private: str) -> list[str]:

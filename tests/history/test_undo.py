@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.archive.rotate import check
+from gitmem.config.values import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
@@ -17,7 +18,7 @@ from gitmem.history.records import records
 from gitmem.history.sessions import count_sessions, last_save, sessions
 from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
-from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.model.rotation import plan_rotation
 from gitmem.model.turns import Turn
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
@@ -233,7 +234,9 @@ class Model:
         data = self.files[MEMORY]
         body = Document.parse(data).body
         header = data[: len(data) - len(body.encode())].decode()
-        plan = plan_rotation(body, header=header, stamp="x", taken=(), limits=Limits(len(data) // 4, len(data) // 16))
+        plan = plan_rotation(
+            body, header=header, stamp="x", taken=(), limits=RotationConfig(len(data) // 4, len(data) // 16)
+        )
         assert plan is not None
         self.commit({archive: data, MEMORY: plan.remaining.encode()})
 

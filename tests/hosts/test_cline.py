@@ -12,7 +12,7 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.registry import read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
-from gitmem.learn.end import find_transcripts, read_lines
+from gitmem.learn.end import find_transcripts
 
 ANSWER = "DONE-ONE: 결정: **uv**, not pip."
 
@@ -37,7 +37,7 @@ def test_what_is_no_session_tells_nothing(tmp_path, data):
     path = tmp_path / "s.messages.json"
     path.write_bytes(data)
     path.with_name("s.json").write_bytes(data)
-    assert list(read_transcript(str(path), read_lines)) == []
+    assert list(read_transcript(str(path))) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="hooks are left out there")

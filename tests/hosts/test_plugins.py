@@ -13,7 +13,6 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.registry import file_of, find_host, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
-from gitmem.learn.end import read_lines
 from gitmem.model.events import HookKind, parse_payload
 from gitmem.model.turns import fold
 from tests.recorded import payloads_of
@@ -158,7 +157,7 @@ def test_what_is_no_database_tells_nothing(tmp_path, data):
     path = tmp_path / "opencode.db"
     if data is not None:
         path.write_bytes(data)
-    assert list(read_transcript(f"{path}#ses_1", read_lines)) == []
+    assert list(read_transcript(f"{path}#ses_1")) == []
 
 
 def test_a_prompt_loses_its_quotes_and_keeps_its_id():

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import find_host, read_payload, read_transcript
-from gitmem.learn.end import read_lines
 from gitmem.model.events import parse_payload
 from gitmem.model.transcript import Role, Unread, hook_events
 from gitmem.model.turns import fold
@@ -70,7 +69,7 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
         path = str(shutil.copy(path, tmp_path / "copied.jsonl"))
     else:
         assert path.endswith(".messages.json") or "#" in path
-    records = list(read_transcript(path, read_lines, unread, host if named else ""))
+    records = list(read_transcript(path, unread, host if named else ""))
     (turn,) = fold(hook_events(records, host))
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
     assert [Path(name).name for name in turn.files] == ["notes.md"]
@@ -87,6 +86,6 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in OTHER_SESSION])
 def test_a_turn_has_the_same_session_and_id_by_hooks_and_by_transcript(recorded_transcript, host):
     (told,) = fold(events_of(payloads_of(host), host))
-    (read,) = fold(hook_events(read_transcript(recorded_transcript(host), read_lines), host))
+    (read,) = fold(hook_events(read_transcript(recorded_transcript(host)), host))
     assert told.session == read.session
     assert told.exchange_id == read.exchange_id or host in WITHOUT_PROMPT

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import read_transcript, writer
-from gitmem.learn.end import find_transcripts, read_lines, replay
+from gitmem.learn.end import find_transcripts, replay
 from gitmem.model.transcript import Unread, hook_events
 from gitmem.model.turns import fold
 
@@ -51,7 +51,7 @@ DOCUMENTS = pytest.mark.parametrize("host, document", [("opencode", OPENCODE), (
 
 
 def turns_of(path: Path, unread: Unread | None = None):
-    return fold(hook_events(read_transcript(str(path), read_lines, unread)))
+    return fold(hook_events(read_transcript(str(path), unread)))
 
 
 @DOCUMENTS
@@ -64,7 +64,7 @@ def test_a_session_in_one_json_document_is_read(tmp_path, host, document, indent
     assert [Path(name).name for name in turn.files] == ["form.py"]
     assert turn.session == ("ses_1" if host == "opencode" else "s-1")
     assert turn.started.year == (2025 if host == "opencode" else 2026)
-    assert writer(str(path), read_lines) == host
+    assert writer(str(path)) == host
     assert unread.lines == 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import NAMES, find_host, read_transcript
-from gitmem.learn.end import read_lines, replay
+from gitmem.learn.end import replay
 from gitmem.model.transcript import Role, Unread, hook_events
 from gitmem.model.turns import fold
 from gitmem.model.words import WordKind
@@ -45,7 +45,7 @@ def recordings(tmp_path):
 
 def read(host: str, path: str):
     unread = Unread()
-    records = list(read_transcript(path, read_lines, unread, host))
+    records = list(read_transcript(path, unread, host))
     assert unread.lines == 0
     return records, fold(hook_events(records, host))
 

@@ -9,11 +9,12 @@ import pytest
 
 from gitmem.archive.summarize import read_summary
 from gitmem.archive.summary import pending_archives
+from gitmem.config.values import RotationConfig
 from gitmem.document.entry import MemoryType
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source
 from gitmem.importers.sources import SourceKind
-from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.model.rotation import needs_rotation
 from gitmem.store import transcripts
 from tests.world import SEOUL
 
@@ -112,7 +113,7 @@ def test_a_memory_over_the_threshold_is_split_by_its_days(world, legacy, bare_gi
     assert b"".join(path.read_bytes() for path in archives) == data
     assert len(archives) > 1
     assert all(path.name.endswith("_235959.md") for path in archives)
-    assert not any(needs_rotation(path.stat().st_size, Limits()) for path in archives)
+    assert not any(needs_rotation(path.stat().st_size, RotationConfig()) for path in archives)
     assert pending_archives(world.store) == [f"archive/{path.name}" for path in archives]
     memory = world.text("memory.md")
     assert memory.endswith("파서를 고쳤다 and wrote a test for it\r\n")

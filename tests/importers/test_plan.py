@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.config.values import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.importers.layouts import plan_layout
 from gitmem.importers.sources import FileItem, LogItem, SourceFile, SourceKind, TranscriptItem, instant
 from gitmem.model.fact import parse_fact
-from gitmem.model.rotation import Limits
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]
@@ -43,7 +43,7 @@ CONTENTS = st.one_of(
 def test_whatever_a_source_holds_there_is_a_plan(kind, files):
     """Each file is brought in, or it is said why not; what is made can be stored; and again it is the same."""
     sources = [SourceFile(path, data, NOW) for path, data in files.items()]
-    planned = plan_layout(kind, sources, Limits(100, 10))
+    planned = plan_layout(kind, sources, RotationConfig(100, 10))
     told = {item.source for item in planned.items} | {left.source for left in planned.left}
     beside = {path for path in files if path.endswith(".summary.json")}
     assert set(files) - beside <= told
@@ -53,7 +53,7 @@ def test_whatever_a_source_holds_there_is_a_plan(kind, files):
         if isinstance(item, FileItem):
             check_path(item.path)
             assert Document.parse(item.data).problem is None or item.path.startswith("knowledge/")
-    assert plan_layout(kind, reversed(sources), Limits(100, 10)) == planned or len(planned.left) > 1
+    assert plan_layout(kind, reversed(sources), RotationConfig(100, 10)) == planned or len(planned.left) > 1
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=60), max_size=8))
@@ -63,7 +63,7 @@ def test_no_word_of_a_daily_log_is_lost(texts):
         for number, text in enumerate(texts)
     ]
     file = SourceFile("2026-01-28.md", "\n".join(["# 2026-01-28", *lines]).encode(), NOW)
-    [log] = plan_layout(SourceKind.JIKIME, [file], Limits()).items
+    [log] = plan_layout(SourceKind.JIKIME, [file], RotationConfig()).items
     assert isinstance(log, LogItem)
     said = "\n".join(entry.text for _, entry in log.entries) + log.prose
     for text in texts:
@@ -75,7 +75,7 @@ def test_no_word_of_a_daily_log_is_lost(texts):
 @given(st.dictionaries(st.sampled_from(["decisions", "patterns", "issues", "rules", "solutions", "coreLogic"]), TREES))
 def test_every_fact_that_says_something_can_be_read_back(given_facts):
     file = SourceFile("facts.json", json.dumps(given_facts).encode(), NOW)
-    for item in plan_layout(SourceKind.KEEPER, [file], Limits()).items:
+    for item in plan_layout(SourceKind.KEEPER, [file], RotationConfig()).items:
         assert parse_fact(item.data, item.path) is not None
 
 
@@ -97,7 +97,9 @@ def test_instants_have_their_own_offset(text, found):
 
 def test_a_transcript_keeps_every_line_that_is_json():
     lines = b'{"ts":"2026-01-13T01:11:00Z","role":"user","text":"a"}\n\n{"tool":"Edit","input":{"x":1}}\nbroken\n'
-    planned = plan_layout(SourceKind.ROTATION, [SourceFile("sessions/2026-01-13_1011.l1.jsonl", lines, NOW)], Limits())
+    planned = plan_layout(
+        SourceKind.ROTATION, [SourceFile("sessions/2026-01-13_1011.l1.jsonl", lines, NOW)], RotationConfig()
+    )
     (item,) = planned.items
     assert isinstance(item, TranscriptItem)
     assert [json.loads(line)["role"] for line in item.lines] == ["user", "summary"]

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.config.values import RotationConfig
 from gitmem.importers.sources import split_memory
-from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.model.rotation import needs_rotation
 
-SMALL = Limits(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most
+SMALL = RotationConfig(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most
 TODAY = "2026-11-21"
 LINES_OF_TEN = b"a line of ten\n" * 60
 
@@ -46,7 +47,7 @@ def test_characters_stay_whole_where_a_line_is_cut(data):
 @pytest.mark.parametrize("size, count", [(94_996, 1), (94_997, 2), (95_000, 2)])
 def test_the_threshold_is_that_of_a_rotation(size, count):
     """23,749 tokens are one part, 23,750 are not."""
-    assert len(split_memory(b"a line\n" * (size // 7) + b"x" * (size % 7), Limits(), TODAY)) == count
+    assert len(split_memory(b"a line\n" * (size // 7) + b"x" * (size % 7), RotationConfig(), TODAY)) == count
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_the_threshold_is_that_of_a_rotation(size, count):
 )
 def test_a_part_is_named_after_the_last_of_its_days(data, most, days):
     """Other headings within a day split nothing, a day that is too large alone is split by lines."""
-    parts = split_memory(data, Limits(threshold_tokens=most, carryover_tokens=10), TODAY)
+    parts = split_memory(data, RotationConfig(threshold_tokens=most, carryover_tokens=10), TODAY)
     assert [named for named, _ in parts] == [f"2026-01-{number}" for number in days]
     assert all(part.endswith(b"\n") for _, part in parts)
 
@@ -77,4 +78,4 @@ def test_without_days_any_heading_splits():
 
 @pytest.mark.parametrize("data", [b"\n" * 500_000, b"x" * 500_000, b"## 2026-01-01\n" * 30_000])
 def test_large_ones_take_time_in_proportion(data):
-    assert b"".join(part for _, part in split_memory(data, Limits(), TODAY)) == data
+    assert b"".join(part for _, part in split_memory(data, RotationConfig(), TODAY)) == data

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.learn.end import keep_transcript, read_lines
+from gitmem.hosts.registry import read_lines
+from gitmem.learn.end import keep_transcript
 from gitmem.record.read import context_used, in_context
 from gitmem.store import transcripts
 

@@ -8,7 +8,8 @@ import pytest
 
 from gitmem.background import process_spool
 from gitmem.history.undo import undo
-from gitmem.learn.end import read_records, replay
+from gitmem.hosts.registry import read_transcript
+from gitmem.learn.end import replay
 from gitmem.learn.episodes import episodes_of, noting_growth, save_episodes
 from gitmem.model.episode import episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange
@@ -17,7 +18,7 @@ from gitmem.model.outcome import Outcome
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.working import PlanStep, WorkingMemory, decide, note, set_plan, start_task
-from gitmem.record.exchanges import turns_of
+from gitmem.record.read import turns_of
 from gitmem.record.working_memory import TOKENS as BRIEF
 from gitmem.record.working_memory import brief_episode, change_working, running
 from gitmem.search.engine import answer
@@ -152,7 +153,7 @@ def test_a_second_telling_and_one_after_an_undo_add_nothing(world, recorder, bar
     replay(world.store, transcript)
     root = Path(world.store.root)
     tip = bare_git(root, "rev-parse", "HEAD")
-    turns = turns_of(read_records(transcript), "s-rec", "claude-code")
+    turns = turns_of(read_transcript(transcript), "s-rec", "claude-code")
     assert save_episodes(world.store, "s-rec", "claude-code", turns) is None
     assert bare_git(root, "rev-parse", "HEAD") == tip
     undo(world.store, session="s-rec")

@@ -7,9 +7,9 @@ import pytest
 
 from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
-from gitmem.learn import end as capture
 from gitmem.learn.end import replay
 from gitmem.model.exchange import split_fields
+from gitmem.record import capture
 from gitmem.record.fact_edits import waiting_pairs
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog

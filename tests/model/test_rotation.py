@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from gitmem.config.values import RotationConfig
 from gitmem.document.entry import (
     CORE_DECISIONS,
     CURRENT_STATE,
@@ -19,13 +20,13 @@ from gitmem.document.entry import (
     render_entry,
     sections,
 )
-from gitmem.model.rotation import Limits, last_day, needs_rotation, plan_rotation, tail_of_lines
+from gitmem.model.rotation import last_day, needs_rotation, plan_rotation, tail_of_lines
 from gitmem.text.words import estimate_tokens, utf8_size
 
 STAMP = "20261121_140322"
 HEADER = "---\nid: memory\nkind: memory\ncreated: 2026-11-21T14:03:22+00:00\n---\n"
 BODY = "# Memory\n\n## Core Decisions\n\n## Current State\n\n## Recent Context\n\n## Known Issues\n"
-DEFAULT = Limits()
+DEFAULT = RotationConfig()
 
 
 def plan(body, *, header="", limits=DEFAULT, taken=(), uses=None):
@@ -191,7 +192,7 @@ def bodies(draw):
 
 
 MOST_NEED_NO_ROTATION = settings(suppress_health_check=[HealthCheck.filter_too_much])
-LIMITS = st.builds(Limits, st.integers(0, 400), st.integers(0, 100))
+LIMITS = st.builds(RotationConfig, st.integers(0, 400), st.integers(0, 100))
 
 
 @given(bodies(), st.sampled_from(["", HEADER]), LIMITS)
@@ -217,7 +218,7 @@ def test_a_rotation_makes_room_and_keeps_whole_pieces_in_order(body, header, lim
 @MOST_NEED_NO_ROTATION
 @given(bodies(), st.integers(100, 400), st.integers(0, 60))
 def test_decisions_stay_while_they_fill_less_than_half(body, threshold, carryover):
-    limits = Limits(threshold, carryover)
+    limits = RotationConfig(threshold, carryover)
     made = plan(body, limits=limits)
     parts = [part for part in sections(body) if part.title == CORE_DECISIONS]
     decisions = "".join(body[part.start : part.end] for part in parts)
@@ -263,5 +264,5 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.few(1)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, begin, piece):
-    small = Limits(200, 100)
+    small = RotationConfig(200, 100)
     assert grows_linearly(lambda body: plan(body, limits=small), lambda size: begin + piece * (size // len(piece)))

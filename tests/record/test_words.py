@@ -32,7 +32,8 @@ from gitmem.model.words import (
     words_in,
 )
 from gitmem.platform.machine import Context
-from gitmem.record.tally import UserText, missing_words, note_missing, noting_user_texts
+from gitmem.record.read import UserText, noting_user_texts
+from gitmem.record.tally import missing_words, note_missing
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts

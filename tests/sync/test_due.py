@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli import app as cli_app
 from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
-from gitmem.sync.records import SyncRecord, failures, is_due, read_records, write_record
+from gitmem.sync.records import SyncRecord, failures, is_due, read_records, sync_later, write_record
 from tests.own_settings import own_settings
 from tests.started import session_start
 
@@ -50,23 +49,22 @@ def test_between_two_syncs_of_a_session_lie_as_many_minutes_as_configured(config
     assert is_due(store, session=False)
 
 
-def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
+def test_it_starts_in_the_background(configured, monkeypatch):
     started = []
     monkeypatch.setattr(Store, "start", lambda store, *command: started.append(command))
-    app = cli_app.App(environ, "/", None, None, None)
-    app.sync_later(configured("off"), session=True)
+    sync_later(configured("off"), session=True)
     assert started == []
-    app.sync_later(configured("session"), session=True)
+    sync_later(configured("session"), session=True)
     assert started == [("sync", "--background")]
 
 
-def test_the_user_s_own_store_is_synced_on_its_own(configured, monkeypatch, environ):
+def test_the_user_s_own_store_is_synced_on_its_own(configured, monkeypatch):
     started = []
     own = configured("session")
-    monkeypatch.setattr("gitmem.cli.app.open_user_store", lambda _: own)
+    monkeypatch.setattr("gitmem.sync.records.open_user_store", lambda _: own)
     monkeypatch.setattr(Store, "start", lambda store, *command: started.append((store, *command)))
     project = configured("off")
-    cli_app.App(environ, "/", None, None, None).sync_later(project, session=True)
+    sync_later(project, session=True)
     assert started == [(own, "sync", "--background")]
 
 

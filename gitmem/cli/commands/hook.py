@@ -12,15 +12,15 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gitmem.cli.hook_stores import REMOTE, connected, find, join, joined
-from gitmem.cli.recall_hooks import follow_settings, help_for, said_kept, sign_of_use, tell, tell_refused
-from gitmem.errors import ExitCode, RefusedError
+from gitmem.cli.recall_hooks import help_for, said_kept, sign_of_use, tell, tell_refused
+from gitmem.errors import ExitCode, GitmemError, RefusedError
 from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import caller, find_host, read_payload
-from gitmem.platform.machine import lower_priority, now, time_limit
-from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
+from gitmem.platform.machine import now, start_detached, time_limit
+from gitmem.store.acceptance import NotAcceptedError, accepted_folder, disconnected_branch, private_folder
+from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
-from gitmem.store.store import HOOK_GIT_TIMEOUT, Store
+from gitmem.store.store import HOOK_GIT_TIMEOUT, READ_ONLY, REMOTE, Store
 from gitmem.text.terminal import fenced
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 SECONDS = 0.6  # after this time a session's start leaves out facts not yet read
 LONGEST_SECONDS = 5.0  # after this time it ends without an answer: the disk or the machine hangs
 ANSWER_SECONDS = 2.0  # after this time a prompt or an error gets no answer
-BACKGROUND_SECONDS = 300.0  # after this time the background work is left to the next hook
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
-TENDING_SECONDS = 60.0  # after this time no further step of the daily work begins
+JOIN_SECONDS = 3.0  # a session's start waits so long for the clone of a memory, which then continues
 _ANSWERED = "SessionStart"
 _PROMPT = "UserPromptSubmit"
 _TOLD = (_PROMPT, "PostToolUseFailure")
 _BEFORE, _AFTER = "PreToolUse", "PostToolUse"
-_LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; `save.interval` decides whether a long turn is then saved
 _STILL_KNOWN = ("resume", "fork")
@@ -59,7 +57,6 @@ class Call(Value):
 
     host: str
     event: str
-    drain: bool
     directory: str
     delivered: str = ""
     joining: str = ""
@@ -82,9 +79,9 @@ def hook(argv: Sequence[str], app: App) -> int:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
         if call.joining:
-            join(app, int(call.joining))
-        elif app.environ.get(OFF) != "off" and not (call.drain and app.read_only):
-            _drain(app) if call.drain else _take(app, call)
+            _join(app, int(call.joining))
+        elif app.environ.get(OFF) != "off":
+            _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(app, error)
     return ExitCode.OK
@@ -102,7 +99,7 @@ def parse_call(argv: Sequence[str]) -> Call:
             named.append(word)
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
     event = event.rstrip(";")  # cmd passes the `;` on
-    return Call(host, event, "--drain" in argv, *options.values())
+    return Call(host, event, *options.values())
 
 
 def _take(app: App, call: Call) -> None:
@@ -117,9 +114,9 @@ def _take(app: App, call: Call) -> None:
     _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
     name, folder = text_of(read or {}, "hook_event_name"), text_of(payload, "cwd")
     owner = os.getppid() if os.name == "posix" else 0
-    root = find(app, (folder,))
+    root = _find(app, (folder,))
     if root is None and name == _ANSWERED:
-        root = connected(app, folder) or (joined(app, folder, owner) if app.environ.get(REMOTE) else None)
+        root = _connected(app, folder) or (_joined(app, folder, owner) if app.environ.get(REMOTE) else None)
         started = time.monotonic()
     if root is None or not name or read is None:
         return
@@ -137,6 +134,60 @@ def _take(app: App, call: Call) -> None:
     event = TakenEvent(owner, data, payload, read, started)
     recorded = not app.read_only and (bool(call.delivered) or _accept(app, call.host, root, spool, event))
     _respond(app, call, root, spool, event._replace(recorded=recorded))
+
+
+def _joined(app: App, folder: str, owner: int) -> str | None:
+    """Clone the memory that the environment names, return its store; None if that takes longer than `JOIN_SECONDS`."""
+    start = folder if os.path.isabs(folder) else app.cwd
+    if find_project(start, app.home()).common_dir is None:
+        return None
+    child = start_detached(app.environ, "-C", start, "hook", "claude", "--join", str(owner))
+    until = time.monotonic() + JOIN_SECONDS
+    while child.poll() is None:
+        if time.monotonic() > until:
+            child.returncode = 0  # keeps Popen from warning that nobody waited for it
+            return None
+        time.sleep(0.02)
+    return _find(app, (folder,))
+
+
+def _join(app: App, owner: int) -> None:
+    """Clone the memory that the environment names, without history, and mark it to be shown to the agent."""
+    from gitmem.record.fact_edits import compare_arrivals
+    from gitmem.store.init import Place
+    from gitmem.store.remotes import absolute_address
+    from gitmem.sync.clone import clone_store
+    from gitmem.sync.fetch import Options
+
+    context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
+    url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
+    store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
+    compare_arrivals(store)
+    store.acceptance.end_clone()
+    HookSpool(store.private).set_memory_due(owner, due=True)
+
+
+def _find(app: App, folders: Sequence[str]) -> str | None:
+    """Return the store of the first folder with one, of `folders`, the host's project folder and the current folder."""
+    for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
+        if os.path.isabs(folder) and "\0" not in folder:
+            with contextlib.suppress(RefusedError):
+                nearest = find_store(folder, app.home())
+                if nearest is not None:
+                    return nearest
+    return None
+
+
+def _connected(app: App, folder: str) -> str | None:
+    """Reconnect an accepted memory on a branch whose folder is gone; return its folder, None if there is none."""
+    for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
+        if os.path.isabs(start) and "\0" not in start:
+            with contextlib.suppress(GitmemError):
+                if disconnected_branch(start, app.home(), app.environ):
+                    from gitmem.store.init import Place, init_store
+
+                    return init_store(start, app.context(), Place.BRANCH).store.root
+    return None
 
 
 def _accept(app: App, host: str, root: str, spool: HookSpool, event: TakenEvent) -> bool:
@@ -216,7 +267,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
             store = _hurried(app, root, folder)
             notice = said_kept(store, name, read) if event.recorded and host.sign else ""
             tell(app.out, answer, help_for(store, name, read), {host.sign: notice} if notice else {})
-            follow_settings(store, spool)
+            spool.follow_settings(store.config.recall)
 
 
 def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
@@ -250,12 +301,13 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             record_shown(store, ShownText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, session, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
+        from gitmem.sync.records import sync_later
         from gitmem.tell.forbidden import renew_forbids
 
         renew_forbids(store)  # behind the answer: files were edited by hand, or the store came as a folder
     if not pending or pending.turns or len(pending.sessions) > 1 or pending.useless or pending.unreadable:
         _settle_later(store)  # this also mirrors the agent's own memory
-    app.sync_later(store, session=True)
+    sync_later(store, session=True)
 
 
 def _start_text(
@@ -288,31 +340,6 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
             more = help_for(store, str(payload["hook_event_name"]), payload)
     finally:
         say("\n\n".join(filter(None, (text, more))))
-
-
-def _drain(app: App) -> None:
-    """Do the background work of a hook within a time limit; the next one does what a killed one left."""
-    if hasattr(os, "setsid"):
-        with contextlib.suppress(OSError):  # it is a session leader already
-            os.setsid()
-    root = find(app, (app.cwd,))
-    if root is not None:
-        from gitmem.background import do_upkeep_alone, process_spool
-        from gitmem.tell.forbidden import renew_forbids
-
-        spool = _spool(app, root)  # raises for a store that was not accepted
-        store, started = _open(app, root), time.monotonic()
-        ended = any(name.startswith(_LAST) for name in spool.names())
-        follow_settings(store, spool)
-        renew_forbids(store)
-        with _time_limit(
-            BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
-        ):
-            process_spool(store)
-            lower_priority()  # sessions wait for the exchanges, nobody for the rest
-            do_upkeep_alone(store, lambda: time.monotonic() - started > TENDING_SECONDS)
-        app.sync_later(store, session=ended)
-        app.maintain_later(store)
 
 
 def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManager[None]:
@@ -352,7 +379,7 @@ def _log(app: App, problem: str | Exception) -> None:
     try:
         from gitmem.store.findings import FailureLog, failure_of
 
-        root = find(app, ())
+        root = _find(app, ())
         if root is not None:
             FailureLog(accepted_folder(root, app.environ, app.home())).record(failure_of(now(), "hook", problem))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either

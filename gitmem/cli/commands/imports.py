@@ -120,7 +120,7 @@ def run_replay(args: Args, app: App) -> int:
     outcome = f"{saved} saved, {turns - saved} already there or empty"
     lines.append(f"{count(len(transcripts), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     app.answer(value, "\n".join(lines), OWN)
-    app.maintain_later(store, much=True)
+    store.maintain_later(much=True)
     # A file in a folder may be anything; a file that a user names should hold a transcript.
     failed = not turns and any(replay.notices and replay.path in paths for replay in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
@@ -166,7 +166,7 @@ def run_migrate(args: Args, app: App) -> None:
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
     app.answer(value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:
-        app.maintain_later(store, much=True)
+        store.maintain_later(much=True)
 
 
 def _named(args: Args, app: App) -> list[Source]:

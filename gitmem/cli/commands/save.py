@@ -40,7 +40,7 @@ def run_save(args: Args, app: App) -> None:
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(value, "\n".join(lines), OWN)
-    app.maintain_later(store)
+    store.maintain_later()
 
 
 def _text(args: Args, app: App) -> str:

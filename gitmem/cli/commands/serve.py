@@ -44,7 +44,7 @@ def run_mcp(args: Args, app: App) -> None:
         store.acceptance.check()  # show an agent nothing of a store that came with the project
         return store
 
-    server = make_server(ServedMemory(opened, app.maintain_later, session))
+    server = make_server(ServedMemory(opened, Store.maintain_later, session))
     if args.http:
         _serve_http(args, app, server)
     else:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.archive.summary import pending_archives
-from gitmem.cli.app import VECTORS, App
+from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.access import ACCESS
@@ -21,7 +21,7 @@ from gitmem.store.forbids import FILE as FORBIDS
 from gitmem.store.jobs import Job, running
 from gitmem.store.last_event import last_event_since_install
 from gitmem.store.layers import mode_words, private_store
-from gitmem.store.store import Store
+from gitmem.store.store import VECTORS, Store
 from gitmem.sync.states import RemoteState
 from gitmem.tell.forbidden import firings, rules_to_review
 from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_usage

@@ -7,7 +7,6 @@ import re
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args, chosen_place
-from gitmem.cli.hook_stores import REMOTE
 from gitmem.cli.output import agreed, few, reversal
 from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
@@ -37,7 +36,7 @@ from gitmem.store.remotes import (
     remove_remote,
 )
 from gitmem.store.spool import HookSpool
-from gitmem.store.store import READ_ONLY, Store
+from gitmem.store.store import READ_ONLY, REMOTE, Store
 from gitmem.sync.clone import back_up, check_untrusted, clone_store, merge_backup, restore_into
 from gitmem.sync.fetch import Options, Synced
 from gitmem.sync.guard import Accept
@@ -276,7 +275,7 @@ def run_sync(args: Args, app: App) -> None:
         app.answer(done[0] if len(chosen) == 1 else done, "\n".join(map(_words, done)), source)
     if failed:
         raise failed[0]
-    app.maintain_later(store)
+    store.maintain_later()
 
 
 def _sync_behind(store: Store) -> None:

@@ -130,7 +130,7 @@ def host(tmp_path, home, environ, bare_git, new_store, monkeypatch) -> Host:  # 
 def test_the_work_behind_a_hook_records_before_it_lowers_its_priority_for_the_rest(host, monkeypatch):
     steps: list[str] = []
     monkeypatch.setattr("gitmem.background.process_spool", lambda *_: steps.append("record"))
-    monkeypatch.setattr("gitmem.cli.commands.hook.lower_priority", lambda: steps.append("lower"))
+    monkeypatch.setattr("gitmem.background.lower_priority", lambda: steps.append("lower"))
     monkeypatch.setattr("gitmem.background.do_upkeep", lambda *_: steps.append("tend"))
     host.hook(b"", "--drain")
     assert steps == ["record", "lower", "tend"]
@@ -592,12 +592,13 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
 
 LATE_HOOK = """
 import sys, time
-from gitmem.cli.commands import hook
+from gitmem.cli.main import main
+import gitmem.cli.commands.hook
 import gitmem.background, gitmem.tell.start
-hook.{limit} = 0.2
+gitmem.{limit} = 0.2
 gitmem.{what} = lambda *_, **__: time.sleep(90)
 from gitmem.cli.app import real_app
-hook.hook(["hook", "claude", *sys.argv[1:]], real_app())
+main(["hook", "claude", *sys.argv[1:]], real_app)
 raise SystemExit("it was waited for")
 """
 
@@ -605,8 +606,8 @@ raise SystemExit("it was waited for")
 @pytest.mark.parametrize(
     "limit, what, args, said",
     [
-        ("BACKGROUND_SECONDS", "background.process_spool", ["--drain"], "0.2 s"),
-        ("LONGEST_SECONDS", "tell.start.start_parts", [], "ended after 0.2 s"),
+        ("background.LONGEST_SECONDS", "background.process_spool", ["--drain"], "0.2 s"),
+        ("cli.commands.hook.LONGEST_SECONDS", "tell.start.start_parts", [], "ended after 0.2 s"),
     ],
 )
 def test_neither_a_start_nor_what_is_done_behind_a_hook_waits_for_what_hangs(host, limit, what, args, said):

@@ -199,7 +199,7 @@ class TestJoin:
     @pytest.fixture
     def patient(self, monkeypatch):
         """Have a start wait for a clone as long as that takes on a busy machine."""
-        monkeypatch.setattr("gitmem.cli.hook_stores.JOIN_SECONDS", 60.0)
+        monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 60.0)
 
     @pytest.mark.long
     @pytest.mark.few(1)
@@ -236,7 +236,7 @@ class TestJoin:
             time.sleep(0.05)
 
     def test_one_that_takes_long_is_told_with_a_prompt(self, fresh, shared, monkeypatch):
-        monkeypatch.setattr("gitmem.cli.hook_stores.JOIN_SECONDS", 0.0)
+        monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 0.0)
         assert self.starts(fresh, GITMEM_REMOTE=str(shared), GITMEM_READONLY="1") == ""
         spool = fresh.root / ".git" / "gitmem" / "spool" / "hooks"
         until = time.monotonic() + 60
