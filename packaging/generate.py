@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.cli.parser import build_parser, own_commands
+from gitmem.cli.table import AS_JSON as WITH_JSON
 from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, sections
 from gitmem.config.read import rules
 from gitmem.config.values import Config
@@ -295,7 +296,8 @@ def _command(name: str, line: str, parser: argparse.ArgumentParser) -> Iterator[
     yield f"`{_usage(name, parser)}`: {line}"
     yield _escaped(parser.description or "")
     own = [*own_commands(parser)]
-    examples = (parser.epilog or "").removeprefix("examples:\n").rstrip()
+    examples, _, as_json = (parser.epilog or "").removeprefix("examples:\n").partition(f"\n\n{WITH_JSON}")
+    examples = examples.rstrip()
     if own:
         yield "| command | | example |\n| --- | --- | --- |\n" + "\n".join(
             f"| `{_cell(_usage(f'{name} {word}', one))}` | {_cell(sentence)} "
@@ -307,6 +309,8 @@ def _command(name: str, line: str, parser: argparse.ArgumentParser) -> Iterator[
         yield "| | |\n| --- | --- |\n" + "\n".join(dict.fromkeys(rows))
     if examples:
         yield "```\n" + "\n".join(example.removeprefix("  ") for example in examples.split("\n")) + "\n```"
+    if as_json:
+        yield _escaped(WITH_JSON + as_json)
 
 
 def _example(examples: str, words: str) -> str:
@@ -351,8 +355,9 @@ def _cell(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a description as markdown: what looks like a tag is text."""
-    return re.sub(r"(?<![`\w])<([\w/-]+)>", r"`<\1>`", text)
+    """Return a description as markdown: indented lines as they are, and what looks like a tag is text."""
+    blocks = re.sub(r"(?m)^(?:  .*\n?)+", lambda block: f"```\n{block[0].rstrip()}\n```\n", text)
+    return re.sub(r"(?<![`\w])<([\w/-]+)>", r"`<\1>`", blocks).rstrip()
 
 
 TABLES = {

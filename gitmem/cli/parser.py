@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitmem.cli.arguments import Args
 from gitmem.cli.table import (
     COMMANDS,
-    COMMON,
+    FIRST,
     GROUPS,
     PARTS,
     PLUMBING,
@@ -28,15 +28,7 @@ from gitmem.values import Any, NoReturn
 vars(argparse)["_"] = str  # skip the search for translations, which takes a millisecond or two
 
 _ABOUT = "A memory for coding agents that lives in git."
-_EPILOG = """\
-examples:
-  gitmem init                                make a store for this project
-  gitmem save "Use uv, not pnpm" -t rule     remember something
-  gitmem show                                print memory.md
-  gitmem pause 1h                            record nothing for an hour, or until 'gitmem resume'
-  gitmem help save                           what a command does, with examples
-  gitmem help --all                          all commands, and the exit codes
-"""
+_EPILOG = "'gitmem help COMMAND' explains a command, with examples; 'gitmem help --all' lists all of them."
 _PROSE = 100  # most columns of a paragraph of help
 
 
@@ -70,6 +62,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, json: bool = True, **options: Any) -> None:
         # A fixed width: argparse formats each argument once to check it, and would import shutil for the terminal's.
         super().__init__(formatter_class=lambda prog: _Formatter(prog, width=80), allow_abbrev=False, **options)
+        self._positionals.title = "arguments"
         if json:  # no default, which would override a `--json` before the action
             help_line = "print the result as JSON"
             self.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=help_line)
@@ -181,12 +174,12 @@ def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentPars
 
 def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> None:
     section = sections()[name]
-    about, arguments, examples = section.parts
-    json = section.as_json
+    about, arguments, examples, as_json = section.parts
     if name in PARTS:
-        about += "\n\n" + listed_commands({"Its parts, each a command:": PARTS[name]})
+        about += "\n\n" + listed_commands({"related commands:": PARTS[name]})
     shown = examples.strip("\n").split("\n")
-    command = commands.add_parser(name, help=section.line, description=about, epilog=_titled(shown), json=json)
+    epilog = "\n\n".join(filter(None, (_titled(shown), as_json)))
+    command = commands.add_parser(name, help=section.line, description=about, epilog=epilog, json=bool(as_json))
     _add_arguments(command, arguments)
     own = {words: section for words, section in sections().items() if words.startswith(f"{name} ")}
     if not own:
@@ -243,9 +236,7 @@ def listed(groups: Mapping[str, Mapping[str, str]]) -> str:
 
 def common_commands(stand: str) -> str:
     """Return what `gitmem` alone prints: where the memory stands, and the commands that a user needs."""
-    listed_below = listed({"commands": lines_of(COMMON)})
-    more = "'gitmem help COMMAND' explains one, 'gitmem --help' has more, 'gitmem help --all' all."
-    return f"{_ABOUT}\n\n{stand}{listed_below}\n\n{more}"
+    return f"{_ABOUT}\n\n{stand}{listed_commands({FIRST: GROUPS[FIRST]})}\n\n{_EPILOG}"
 
 
 def listed_commands(groups: Mapping[str, Iterable[str]]) -> str:

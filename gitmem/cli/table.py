@@ -13,19 +13,15 @@ from functools import cache
 
 from gitmem.values import Any, Value
 
-# The first screen of `gitmem --help`, in groups. gitmem/cli/commands.txt has the lines, texts and arguments of all
-# commands. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module of
-# gitmem.cli.commands with the same name, unless `MODULES` names another.
+# The first screen of `gitmem --help`: the commands that a user needs first, which `gitmem` alone prints, and others.
+# gitmem/cli/commands.txt has the lines, texts and arguments of all commands. `run_NAME(args, app)` runs command NAME
+# and may return an exit code; it is in the module of gitmem.cli.commands with the same name, unless `MODULES` names
+# another.
+FIRST = "the commands that you need first"
 GROUPS = {
-    "begin": ("init", "install", "uninstall", "clone", "import"),
-    "save and find": ("save", "search", "show", "facts", "review"),
-    "look into history": ("why", "log", "undo", "web", "sync"),
-    "keep house": ("status", "doctor", "config", "forget", "upkeep"),
+    FIRST: ("init", "install", "status", "search", "facts", "save", "review", "why", "undo", "web"),
+    "then": ("show", "log", "import", "clone", "sync", "doctor", "config", "forget", "upkeep", "uninstall"),
 }
-COMMON = (  # printed by `gitmem` alone
-    *("status", "search", "show", "save", "facts", "review", "why", "undo", "pause"),
-    *("sync", "remote", "web", "doctor"),
-)
 # The other commands, each under a command of the first screen: `gitmem import replay` is also `gitmem replay`. Those
 # under "more" belong to none.
 PARTS = {
@@ -103,6 +99,9 @@ def runner(name: str) -> Any:
     return getattr(sys.modules[module], f"run_{name.replace('-', '_')}")
 
 
+AS_JSON = "With --json"  # begins a paragraph, which stands at the end of the help
+
+
 class HelpSection(Value):
     """A section of commands.txt: the default subcommand, the line in lists, the text."""
 
@@ -111,16 +110,18 @@ class HelpSection(Value):
     text: str
 
     @property
-    def parts(self) -> tuple[str, str, str]:
-        """What the command does, its arguments, and its examples."""
+    def parts(self) -> tuple[str, str, str, str]:
+        """What the command does, its arguments, its examples, and what it prints with `--json`, "" if it takes none."""
         text, _, examples = f"\n{self.text}".partition("\nExamples:\n")
         about, _, arguments = text.partition("\nArguments:\n")
-        return about.strip(), arguments, examples
-
-    @property
-    def as_json(self) -> bool:
-        """Whether the command takes `--json`."""
-        return "\nWith --json" in self.text
+        paragraphs = about.strip().split("\n\n")
+        as_json = [text for text in paragraphs if text.startswith(AS_JSON)]
+        return (
+            "\n\n".join(text for text in paragraphs if text not in as_json),
+            arguments,
+            examples,
+            "\n\n".join(as_json),
+        )
 
 
 @cache

@@ -52,7 +52,7 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
     refs_read = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
     if refs_read not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(
-            f"The backup does not hold what it should: {refs_read} in place of {expected}.",
+            f"The backup does not contain what it should: {refs_read} in place of {expected}.",
             "Try again, on another disk.",
         )
     return refs_read

@@ -178,7 +178,7 @@ def check_purges(store: Store) -> Iterator[Finding]:
         message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
         yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_SHOWN])
     if state.told:
-        message = f"{count(len(state.told), 'purge')} of other machines followed here; they removed:"
+        message = f"{count(len(state.told), 'purge')} of other machines carried out here; they removed:"
         yield Finding("purges", Level.NOTE, message, "'gitmem log --op purge' lists all.", state.told[-_SHOWN:])
     elif not waiting and not state.aside:
         names = ", ".join(map(record_path, state.refused[-_SHOWN:]))

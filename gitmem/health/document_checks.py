@@ -56,7 +56,7 @@ def check_headers(store: Store, paths: Sequence[str]) -> Checked:
     for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
         if is_broken(store, path):
-            problems.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact holds"))
+            problems.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact counts"))
         elif problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.

@@ -230,7 +230,7 @@ def parse_object(text: str) -> JsonNode | None:
     """Return the object in a file, None if the file is empty."""
     root = parse(text)
     if root is not None and not root.is_object:
-        raise SettingsError("does not hold a JSON object")
+        raise SettingsError("does not contain a JSON object")
     return root
 
 

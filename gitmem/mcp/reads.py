@@ -49,7 +49,7 @@ def memory_search(
     query: Annotated[str, Field(description="words, in any language and form")],
     limit: Annotated[int, Field(ge=1, le=50)] = 6,  # docs/spec.md J4
     deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
-    history: Annotated[bool, Field(description="find what was deleted or no longer holds, too")] = False,
+    history: Annotated[bool, Field(description="find what was deleted or is no longer in force, too")] = False,
     at: At = "",
     stores: Annotated[str, Field(description='"all": the stores of all projects here; or a folder of stores')] = "",
 ) -> list[TextContent]:
@@ -75,7 +75,7 @@ def memory_search(
         text = _hits(map(hit_value, hits))
         hint = _next(hits, total=total, everywhere=deep and history, at=at)
         if result.left_out:
-            hint += f" Facts that no longer hold, and are left out: {result.left_out}. They come with history=true."
+            hint += f" Facts left out, as no longer in force: {result.left_out}. They come with history=true."
         if error := first_barred(store.root):
             hint += f" Not searched: {error.sentences}"
         if result.without_vectors:

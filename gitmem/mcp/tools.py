@@ -252,7 +252,7 @@ def memory_update(
 ) -> str:
     """Say that a decision, rule, preference or issue is no longer in force, is resolved, or holds in other words.
 
-    One commit, which gitmem undo takes back; later sessions are shown what holds then.
+    One commit, which gitmem undo takes back; later sessions are shown what is in force then.
     """
     fact = find_fact(call.store, id, FactKind.ISSUE if act == "resolve" else None)
     if act in ("edit", "supersede") and not text.strip():

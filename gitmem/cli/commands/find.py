@@ -59,8 +59,8 @@ def left_out(answer: SearchAnswer) -> tuple[str, ...]:
     """Return a notice of the number of ended facts that were left out, if any."""
     if not answer.left_out:
         return ()
-    verbs = "holds is" if answer.left_out == 1 else "hold are"
-    return (f"{count(answer.left_out, 'fact')} that no longer {verbs} left out; --all shows what there was.",)
+    are = "is" if answer.left_out == 1 else "are"
+    return (f"{count(answer.left_out, 'fact')} {are} left out, as no longer in force; --all finds them, too.",)
 
 
 def named_commit(args: Args, store: Store) -> str | None:

@@ -122,13 +122,13 @@ def _facts(store: Store, pair: Pair, authors: Authors) -> ReviewItem:
         commits = decide_facts(store, pair, PairChoice(take))
         stays, goes = (pair.older, pair.newer) if take == "older" else (pair.newer, pair.older)
         words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
-        outcome = "Both hold:" if take == "both" else "The first holds, and supersedes the second:"
+        outcome = "Both are in force:" if take == "both" else "The first is in force, and supersedes the second:"
         value = {"fact": stays.id, "take": take, "commits": commits}
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
     names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
     line = f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
-    choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
+    choices = "'--take newer' or 'older' says which fact is in force, 'both' that they do not contradict each other."
     return ReviewItem(names, {"newer": newer, "older": older}, line, choices, decide, ("newer", "older", "both"))
 
 
@@ -141,7 +141,7 @@ def _purge(store: Store, purge: WaitingPurge, say: _Say) -> ReviewItem:
 
     def decide(take: str) -> _Answer:
         say(tuple(answer_purge(store, path, yes=take == "theirs")))
-        text = f"Purged what {path} names." if take == "theirs" else f"This machine will not follow {path}."
+        text = f"Purged what {path} names." if take == "theirs" else f"This machine will not carry out {path}."
         return {"path": path, "take": take}, text
 
     line = f"{path}  a purge that waits, since {purge.why}"
@@ -167,7 +167,7 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
     def decide(take: str) -> _Answer:
         takes = take == "theirs"
         commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
-        text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
+        text = f"{fact.id} {'is in force here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
         return {"fact": fact.id, "take": take, "commits": commits}, text
 
     value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
@@ -319,7 +319,7 @@ def _purge_words(preview: Preview) -> str:
     here = f"here: {preview.found}{', such as:' if preview.shown else '.'}"
     finds = f"It names {count(preview.texts, 'text')}; found {here}" if preview.texts else f"Found {here}"
     return "\n".join([
-        f"{preview.path} is not followed here, since {preview.why}.",
+        f"{preview.path} was not carried out here, since {preview.why}.",
         finds,
         *(f"  {text!r}" for text in preview.shown),
         *(["They are, or were, in:"] if preview.files else []),

@@ -323,7 +323,7 @@ def run_backup(args: Args, app: App) -> None:
         done = back_up(store, file, transcripts=args.transcripts)
     counts = [count(done.records[name], noun) for name, noun in _NOUNS.items()]
     if ended := done.records["ended"]:
-        counts[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
+        counts[1] += f" (and {ended} no longer in force)"
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(counts)}."
     if layers.private_store(store):
         text += "\nWhat is private is not in it: gitmem --private backup FILE"

@@ -353,7 +353,7 @@ def _would_purge(plan: PurgePlan) -> str:
     planned = plan.purge
     if not plan.needed:
         return "Nothing to purge: neither the memory nor its history has it."
-    brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit holds any more"
+    brought = f"added by {count(planned.commits, 'commit')}" if planned.commits else "which no commit has any more"
     files = first_of(planned.files, _SHOWN)
     where = f"; in {count(len(planned.files), 'file')}:" if files else "; no file has them now."
     return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}{where}", *files, *planned.beyond]))

@@ -30,7 +30,7 @@ def test_a_save_during_a_backup_does_not_fail_it(world, tmp_path, monkeypatch):
     assert done["commit"] in looks[1].values()
     monkeypatch.setattr(bundle, "_read_back", lambda *_: {})
     failed = world.ran("backup", str(tmp_path / "c"))
-    assert "does not hold what it should" in failed.err
+    assert "does not contain what it should" in failed.err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
 

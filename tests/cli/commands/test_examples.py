@@ -69,7 +69,7 @@ _FILES = {
 def examples_of(name):
     with pytest.raises(HelpAskedError) as asked:
         parse([name, "--help"])
-    lines = str(asked.value).partition("\nexamples:\n")[2].split("\n")
+    lines = str(asked.value).partition("\nexamples:\n")[2].partition("\n\n")[0].split("\n")
     return [re.sub(r" {3,}\S.*$", "", line.strip()) for line in lines]
 
 

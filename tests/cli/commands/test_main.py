@@ -11,7 +11,7 @@ import pytest
 from gitmem import __version__
 from gitmem.cli.commands import plumbing as command
 from gitmem.cli.progress import Progress
-from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING
+from gitmem.cli.table import COMMANDS, FIRST, GROUPS, PLUMBING
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.platform import machine
 from gitmem.store.findings import FailureLog
@@ -208,17 +208,27 @@ def test_what_a_user_reads_is_coloured_on_a_terminal_only_and_unless_refused(wor
         assert "\x1b" not in plain.out + plain.err
 
 
+def test_the_first_help_fits_a_screen_and_begins_with_the_ten_commands_needed_first(gitmem, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = gitmem("help")[1].splitlines()
+    assert len(lines) <= 40
+    assert [line.split()[0] for line in lines[5:15]] == [*GROUPS[FIRST]]
+    assert [*GROUPS[FIRST]] == [line.split()[0] for line in gitmem()[1].partition(FIRST)[2].splitlines()[1:11]]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, gitmem):
     code, said, _ = gitmem(name, "--help")
     assert code == 0
-    about, _, examples = said.partition("examples:\n")
+    about, _, behind = said.partition("examples:\n")
+    examples, _, as_json = behind.partition("\n\n")
+    assert as_json.startswith("With --json") or not as_json, "what a program reads stands behind what a user reads"
     assert f"usage: gitmem {name}" in about
     assert len(about.split("\n\n")[1]) > 20
     lines = examples.rstrip("\n").split("\n")
     assert any(re.search(rf"\bgitmem (-C \S+ |--user )?{name}\b", line) for line in lines), said
     assert all(re.match(r"  \S", line) for line in lines), "examples are indented alike"
-    assert "[--json]" not in about or "With --json" in about, "it says what the JSON holds"
+    assert "[--json]" not in about or as_json, "it says what the JSON has"
     written = [line for line in said.partition("\n\n")[2].split("\n") if not line.startswith("  -")]
     assert all(len(line) <= 120 for line in written)
 

@@ -23,11 +23,11 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert "  memory.md\n" in shown
     assert gitmem("review", path, "--take", "both")[0] == 2
     assert gitmem("review", "purged/none.json")[0] == 9
-    assert gitmem("review", path, "--take", "ours")[1] == f"This machine will not follow {path}.\n"
+    assert gitmem("review", path, "--take", "ours")[1] == f"This machine will not carry out {path}.\n"
     assert gitmem("review")[1] == "Nothing waits for your review.\n"
     assert path not in gitmem("status")[1]
     assert "Current State" in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
-    assert f"{path} is not followed here, since you refused it on this machine." in gitmem("review", path)[1]
+    assert f"{path} was not carried out here, since you refused it on this machine." in gitmem("review", path)[1]
     assert gitmem("review", path, "--take", "theirs")[1] == f"Purged what {path} names.\n"
     assert "Current State" not in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
     assert gitmem("review", path)[0] == 9
