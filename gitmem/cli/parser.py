@@ -236,7 +236,8 @@ def listed(groups: Mapping[str, Mapping[str, str]]) -> str:
 
 def common_commands(stand: str) -> str:
     """Return what `gitmem` alone prints: where the memory stands, and the commands that a user needs."""
-    return f"{_ABOUT}\n\n{stand}{listed_commands({FIRST: GROUPS[FIRST]})}\n\n{_EPILOG}"
+    more = f"Also: pause, sync, remote, import, doctor, uninstall. {_EPILOG}"
+    return f"{_ABOUT}\n\n{stand}{listed_commands({FIRST: GROUPS[FIRST]})}\n\n{more}"
 
 
 def listed_commands(groups: Mapping[str, Iterable[str]]) -> str:
