@@ -26,6 +26,7 @@ def key_in(settings: str, variable: str, base_url: str, environ: Mapping[str, st
 
 
 NONE, AUTO, LOCAL, GEMINI = "none", "auto", "local", "gemini"
+LACKS_LOCAL = "the extra gitmem-store[local] is not installed"
 EMBEDDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
 VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
 _EMBEDDER_KEYS = {OPENAI: "OPENAI_API_KEY", GEMINI: "GEMINI_API_KEY"}
@@ -59,7 +60,7 @@ def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
     if wanted in {AUTO, LOCAL}:
         if is_installed(_LOCAL_PACKAGE):
             return Choice(LOCAL, f"{wanted}: {_LOCAL_PACKAGE} is installed")
-        return Choice(NONE, f"{wanted}: the extra gitmem-store[local] is not installed")
+        return Choice(NONE, f"{wanted}: {LACKS_LOCAL}")
     return Choice(wanted, f"{source} says so")
 
 

@@ -55,6 +55,8 @@ def memory_search(
 ) -> list[TextContent]:
     """Find memories of earlier sessions, the best hit first.
 
+    It compares words: if no hit fits, ask again in other words, and in English as well as in the user's language.
+
     Returns JSON, {hits: [{path, start_line, end_line, score, source, tokens, snippet, ...}]}; tokens are those
     of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
     path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID, author:NAME.
@@ -109,7 +111,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
 def _next(hits: list[Hit], *, total: int, everywhere: bool, at: str) -> str:
     if not hits:
         wider = "" if everywhere else " or with deep=true (raw transcripts) and history=true (what was deleted)"
-        return f"Nothing is remembered about this. Try other words for it{wider}."
+        return f"Nothing is remembered about this. Try other words, in English and the user's language{wider}."
     hint = ["Nothing fits well: these share few of the query's words. "] if all(hit.weak for hit in hits) else []
     hint.append(f"Whole entries ({sum(hit.tokens for hit in hits)} tokens in all): memory_get(path, start_line")
     hint.append(f", at={at!r})." if at else ").")

@@ -11,8 +11,9 @@ from gitmem.cli.arguments import Args
 from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import resolve
+from gitmem.llm.providers import LACKS_LOCAL, choose
 from gitmem.platform.barred import first_barred
-from gitmem.platform.machine import datetime
+from gitmem.platform.machine import datetime, install_command
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
@@ -135,7 +136,7 @@ def run_search(args: Args, app: App) -> int:
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, query, by_layer=by_layer)
-    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(answer, query))
+    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(store, answer, query))
     # A text on a user's terminal costs no tokens.
     record_shown(store, ShownText(began, app.session(), SEARCH, handles(hits)), text if app.for_agent() else "")
     if error := first_barred(store.root):
@@ -159,16 +160,23 @@ def _search_stores(args: Args, app: App) -> None:
     app.answer(value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 
-def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
+def _nothing(store: Store, query: str, more: str) -> str:
+    """Return that nothing was found, and what may find it."""
+    if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
+        return "Nothing found. A filter takes no blank after its colon: author:bo."
+    parsed = parse_query(query)
+    other = "fewer or other words, another language" if len(parsed.terms) > 1 else "another word or language"
+    filters = " and ".join(f"{name}:{value}" for name, value in parsed.filters)
+    said = f"Nothing found{f' with {filters}' if filters else ''}. "
+    said += f"Try {other if parsed.terms else 'another filter'}, {more}."
+    is_by_words = LACKS_LOCAL in choose(store.config.embedding, store.context.environ).reason
+    return f"{said} To compare meanings, too: {install_command('local')}" if is_by_words else said
+
+
+def _totals(store: Store, answer: SearchAnswer, query: str) -> tuple[str, ...]:
     """Return a notice with the numbers of shown and of all hits, or that there are none."""
     if not answer.hits:
-        if re.search(rf"(?i)\b({'|'.join(FILTERS)}):(\s|$)", query):
-            return ("Nothing found. A filter takes no blank after its colon: author:bo.",)
-        parsed = parse_query(query)
-        other = "fewer words" if len(parsed.terms) > 1 else "another word" if parsed.terms else "another filter"
-        filters = " and ".join(f"{name}:{value}" for name, value in parsed.filters)
-        more = f"Try {other}, --history (what was removed) or --deep (transcripts)."
-        return (f"Nothing found{f' with {filters}' if filters else ''}. {more}",)
+        return (_nothing(store, query, "--history (what was removed) or --deep (transcripts)"),)
     notices = []
     if all(hit.weak for hit in answer.hits):
         notices.append("Nothing fits well: these hits share few of the query's words.")
@@ -180,7 +188,8 @@ def _totals(answer: SearchAnswer, query: str) -> tuple[str, ...]:
 
 def run_recall(args: Args, app: App) -> None:
     store, began, answer = find_hits(args, app)
-    recalled = recall(" ".join(args.query), answer.hits, args.budget)
+    query = " ".join(args.query)
+    recalled = recall(query, answer.hits, args.budget)
     value = {
         "text": recalled.text,
         "tokens": estimate_tokens(recalled.text),
@@ -189,8 +198,10 @@ def run_recall(args: Args, app: App) -> None:
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
-    why = "No entry fits into this budget. Give a larger --budget." if answer.hits else "Nothing found."
-    if answer.hits and answer.hits[0].is_beside:
+    why = "No entry fits into this budget. Give a larger --budget."
+    if not answer.hits:
+        why = _nothing(store, query, "or 'gitmem search --deep' (transcripts)")
+    elif answer.hits[0].is_beside:
         why = "Only other parts of the project have something on it: 'gitmem search' shows it."
     app.answer(value, recalled.text, OWN, aside=("" if recalled.text else why, *left_out(answer)))
     printed = recalled.text if app.for_agent() else ""

@@ -71,3 +71,26 @@ def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     assert "\x1b[2J" not in coloured
     assert "\x1b" not in filled("get", "archive/x.md:1", terminal=True)[1]
     assert "\x1b[1;33mstays\x1b[0m" in filled("search", "stays", terminal=True)[1], "the word, not its stem alone"
+
+
+def test_what_is_found_by_other_words_in_the_other_language(world):
+    world.run("save", "Orders above 50,000 won ship for free.")
+    world.run("save", "환불은 14일 안에 받는다.")
+    for query, words in (
+        ("무료 배송비", "ship for free"),
+        ("refund period", "환불은 14일"),
+        ("purchase refunds", "환불은"),
+    ):
+        assert words in world.run("search", query).out, query
+
+
+def test_where_nothing_is_found_the_next_step_is_named(world, monkeypatch):
+    monkeypatch.setattr("gitmem.llm.providers.is_installed", lambda package: False)
+    environ = world.context.environ | {"GITMEM_EMBEDDING_PROVIDER": "local"}
+    for command in ("search", "recall"):
+        said = world.ran(command, "giraffe", environ=environ).err
+        assert "another word or language" in said
+        assert "--deep" in said
+        assert "To compare meanings, too: " in said
+        assert "[local" in said
+        assert "meanings" not in world.ran(command, "giraffe").err, "words alone is what the user chose"
