@@ -99,7 +99,7 @@ class Transcript:
         path, _, content = text.partition(": ")
         acts = {"#": player.begin, ">": player.prompt, "<": player.answer, "+": player.command, "%": player.compact}
         if sign in acts:
-            shown = acts[sign](text)
+            shown = acts[sign](f"{text}\n{failure}" if more else text)
         else:
             shown = player.command(text, failure) if sign == "!" else player.write(path, content)
         return shown and shown + "\n"

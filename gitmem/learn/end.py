@@ -18,6 +18,7 @@ from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
 from gitmem.learn.concepts import group
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.facts import keep_turn, learn
+from gitmem.learn.left_out import note_left_out
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
 from gitmem.learn.noted import NoteFiles, adopt_notes
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
@@ -164,6 +165,7 @@ def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], r
     """Save a session's exchanges and what is learned from them: facts, concepts, episodes, errors."""
     save_exchanges(store, session, host, turns)
     learn(store, session, host, turns)
+    note_left_out(store, turns)
     group(store, session, host, turns)
     save_episodes(store, session, host, turns, records)
     learn_bugs(store, session, host, turns)

@@ -42,6 +42,7 @@ _NOTHING = "(?!)"  # pattern of a kind without rows
 _REDACTED = re.compile(r"\[REDACTED:[a-z-]{1,40}\]")  # placeholder of a secret
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
+_MOST_LABELS = 3  # below another text; more of them are a document
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
 _QUESTION_AND_ANSWER = 2  # lines; a question after more of them is about a text
@@ -63,6 +64,7 @@ _FOREIGN = re.compile(
     r"|\[?[0-9]{1,2}:[0-9]{2}|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}"
     r"|@?[A-Z][a-z]{1,20}: )"
 )
+_KEY = re.compile(r"[\w-]{1,30}:(?:\s|$)")  # of settings, or of a document's head
 # A line that introduces somebody else's text.
 _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
@@ -146,6 +148,25 @@ def statements_of(prompt: str) -> list[Statement]:
         stated = _stated(clause)
         statements += [stated] if stated else []
     return statements
+
+
+def labels_left_out(prompt: str) -> list[Statement]:
+    """Return the statements behind a label that `statements_of` leaves out, as a text may begin in a line above them.
+
+    None of a message with a text that is surely somebody else's (a task about it, a heading, a diff, a chat, a
+    quotation), or with more labels than a user types.
+    """
+    text = unicodedata.normalize("NFC", prompt)
+    own, stated = own_words(own_statements(text)), list[Statement]()
+    if not own or own_statements(text).split() != text.split():
+        return []
+    for line in text.split("\n")[own.count("\n") + 1 :]:
+        bare = _ITEM.sub("", line, count=1)
+        is_label = any((cue := _cue(kind, bare)) and cue[0].rstrip().endswith((":", "\uff1a")) for kind in _LABELS)
+        if not is_label and (_FOREIGN.match(bare) or _KEY.match(bare)):
+            return []
+        stated += [statement for sentence in [bare] * is_label if (statement := _stated(sentence))]
+    return stated if len(stated) <= _MOST_LABELS else []
 
 
 def own_words(prompt: str) -> str:

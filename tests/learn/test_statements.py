@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from gitmem.learn.statements import own_words, statements_of
+from gitmem.learn.statements import labels_left_out, own_words, statements_of
 from gitmem.platform.machine import table
 from gitmem.text.words import files_of, languages, phrases
 from tests.cues import EVERY, of_kind, rows
@@ -450,3 +450,35 @@ def test_rules_behind_their_name_in_one_line():
         "never deploy by hand",
         "Always tag releases",
     ]
+
+
+@pytest.mark.parametrize(
+    "above", ["Good morning", "Here is what we agreed:", "Notes of today\n\nof all of us", "오늘 할 일"]
+)
+def test_labels_below_another_text_are_left_out_and_known(above):
+    prompt = f"{above}\n\nDecision: use uv for packages\n- Rule: never push to main\n규칙: main에 바로 푸시하지 않는다"
+    assert statements_of(prompt) == []
+    left_out = [statement.text for statement in labels_left_out(prompt)]
+    assert left_out == ["use uv for packages", "never push to main", "main에 바로 푸시하지 않는다"]
+    assert labels_left_out("Good morning.\nDecision: use uv for packages") == [], "it is a fact"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "Here is our ADR\n# ADR 7\n\nDecision: use RabbitMQ for the queue",
+        "From the wiki\nADR 7\nStatus: accepted\nDecision: use RabbitMQ for the queue",
+        "From the chat\nAnna: hi\nDecision: use RabbitMQ for the queue",
+        "From the chat\n[10:21] anna: hi\n\nRule: never reply to all",
+        "See\nFrom: a@example.org\nSubject: Queue\n\nDecision: use RabbitMQ for the queue",
+        "Look\n> Decision: use RabbitMQ for the queue",
+        "Look\n```\nDecision: use RabbitMQ for the queue\n```",
+        "The settings\nname: x\nrule: never match the path",
+        "Review this text\nDecision: use RabbitMQ for the queue",
+        "Minutes\nDecision: move to Bonn\nDecision: lunch is at noon\nDecision: no more mail\nRule: tea for all",
+        "Long\nDecision: use RabbitMQ for the queue\n" + "and more words of a plan " * 150,
+    ],
+)
+def test_labels_of_what_is_surely_a_text_are_nothing(pasted):
+    assert statements_of(pasted) == []
+    assert labels_left_out(pasted) == []

@@ -17,6 +17,8 @@ from gitmem.history.authors import Authors
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.marks import OthersChange, place_marks
 from gitmem.history.review import BOTH_FACTS, Take, ToReview, documents_to_review, original, resolve_review, sides_of
+from gitmem.learn.left_out import answer_left_out, waiting_left_out
+from gitmem.learn.statements import FoundFact
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact, is_fact_path
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
@@ -175,6 +177,21 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
     return ReviewItem((fact.path, fact.id), value, f"{fact.path}  {fact.description}  ({why})", choices, decide)
 
 
+def _left_out(store: Store, row: str, stated: Sequence[FoundFact]) -> ReviewItem:
+    day, exchange = row.split()
+    lines = "".join(f"\n   {statement.kind}: {statement.text}" for statement in stated)
+
+    def decide(take: str) -> _Answer:
+        commit = answer_left_out(store, row, stated, accept=take == "theirs")
+        text = f"In force from now on:{lines}{_undo(commit)}" if take == "theirs" else "Left out for good."
+        return {"exchange": exchange, "take": take, "commit": commit}, text
+
+    value = {"exchange": exchange, "date": day, "statements": [fields(statement, "kind text") for statement in stated]}
+    choices = "'--take theirs' makes facts of these lines, '--take ours' leaves them out."
+    line = f"{exchange}  {day}: are these lines yours, or pasted? They stood below another text.{lines}"
+    return ReviewItem((exchange,), value, line, choices, decide)
+
+
 def _copy(store: Store, copy: Copy) -> ReviewItem:
     texts = [store.read(path) if path else None for path in (copy.path, copy.original)]
     says, original = (None if data is None else data.decode("utf-8", "replace") for data in texts)
@@ -246,6 +263,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
         ),
         *(_copy(store, copy) for copy in find_copies(store)),
         *_rules(store, authors),
+        *(_left_out(store, *left_out) for left_out in waiting_left_out(store).items()),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 

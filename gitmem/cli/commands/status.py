@@ -14,6 +14,7 @@ from gitmem.cli.output import few, finding_lines
 from gitmem.health.access import ACCESS
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
+from gitmem.learn.left_out import waiting_left_out
 from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
@@ -53,7 +54,8 @@ def run_status(args: Args, app: App) -> None:
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
     has_rules = store.acceptance.is_accepted() and os.path.exists(os.path.join(store.private, FORBIDS))
     rules = len(rules_to_review(store)) if has_rules else 0
-    more = more._replace(beside=_beside(store), rules=rules, trouble=_trouble(store, more.models))
+    left_out = len(waiting_left_out(store)) if store.acceptance.is_accepted() else 0
+    more = more._replace(beside=_beside(store), rules=rules, left_out=left_out, trouble=_trouble(store, more.models))
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     del value["beside"], value["trouble"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
@@ -79,6 +81,7 @@ class _More(Value):
     mode: str
     running: list[Job]
     rules: int = 0
+    left_out: int = 0
     beside: str = ""
     trouble: str = ""  # why models could not even be asked
 
@@ -200,7 +203,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
 
 
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
-    if to_decide := len(status.review) + status.contradictions + more.rules:
+    if to_decide := len(status.review) + status.contradictions + more.rules + more.left_out:
         yield f"{count(to_decide, 'decision')} of yours ('gitmem review')"
     elif any("gitmem review" in finding.remedy for finding in status.attention):
         yield "a decision of yours, see below"
