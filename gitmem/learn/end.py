@@ -42,7 +42,7 @@ from gitmem.record.tally import note_missing
 from gitmem.redact.redact import change_strings
 from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
-from gitmem.store.transcripts import put
+from gitmem.store.transcripts import has_transcript, put
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -212,24 +212,32 @@ def _is_transcript(path: str) -> bool:
 
 
 def replay(
-    store: Store, path: str, name: str = "", since: datetime | None = None, close: Close = lambda *_: None
+    store: Store,
+    path: str,
+    name: str = "",
+    since: datetime | None = None,
+    close: Close = lambda *_: None,
+    *,
+    dry_run: bool = False,
 ) -> Replayed:
     """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
 
-    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, earlier turns
-    are left out, and so is the L1 of a session that has no others. `close` is called for each session once it is
-    saved. Raises GitmemError if it could not be committed.
+    A dry run counts these turns alone. `name` is the host that wrote it; without it, the path or the first line says
+    which. With `since`, earlier turns are left out, and so is the L1 of a session that has no others. `close` is called
+    for each session once it is saved. Raises GitmemError if it could not be committed.
     """
     name = name or writer(path)
-    replayed = _replay_turns(store, path, name, since, close)
+    replayed = _replay_turns(store, path, name, since, None if dry_run else close)
+    if dry_run:
+        return replayed
     # Only now, so that the turns are freed: they and L1 each hold the whole transcript in memory.
     # The file of a resumed session may begin with the previous session's lines; it belongs to the last session.
     stored = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(stored))
 
 
-def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close) -> Replayed:
-    """Save the turns of a transcript, and learn from them."""
+def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close | None) -> Replayed:
+    """Save the turns of a transcript, and learn from them; count them alone where nothing is closed."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
     user_texts: list[UserText] = []
     notes = NoteFiles()
@@ -249,7 +257,9 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     is_subagents = not read and any(record.sidechain for record in read_transcript(path, None, name))
     if (read and not turns) or is_subagents:  # a subagent's records belong to its session's transcript
         return Replayed(path, sessions, len(read), unread.lines)
-    saved, archives, more = capture_recorded(store, turns, keep_turn, "replay")
+    saved, archives, more = capture_recorded(store, turns, keep_turn, "replay", dry_run=close is None)
+    if close is None or (sessions and not saved and has_transcript(store, sessions[-1])):
+        return Replayed(path, sessions, len(read), unread.lines, saved)  # what is stored last is there: all is
     note_missing(store, path, [turn for turn in user_texts if since is None or turn.at >= since], turns)
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""

@@ -185,12 +185,16 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
 
 
-def capture_recorded(
-    store: Store, turns: Sequence[Turn], learn: Learn, purpose: str
-) -> tuple[int, list[str], list[str]]:
-    """Save the turns of a transcript that the logs lack; a second call changes nothing.
+class _DryRunError(Exception):
+    """End a transaction that is not to be committed."""
 
-    Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
+
+def capture_recorded(
+    store: Store, turns: Sequence[Turn], learn: Learn, purpose: str, *, dry_run: bool = False
+) -> tuple[int, list[str], list[str]]:
+    """Save the turns of a transcript that the logs lack; a second call changes nothing, nor does a dry run.
+
+    Returns how many are new or longer than before, the archives that rotations made, and notices. Raises GitmemError
     if it could not be committed.
     """
     saved = done = 0
@@ -202,15 +206,20 @@ def capture_recorded(
         """Capture a batch of turns; return the index of the next turn, the number saved, and the archives."""
         new, rotated = 0, list[str]()
         for place, turn in enumerate(turns[done:], done):
-            if place > done and transaction.planned > BATCH_BYTES:
+            if place > done and transaction.planned > BATCH_BYTES and not dry_run:
                 return place, new, rotated
             before = len(transaction.drafts)
             rotated += capture_turn(transaction, store, turn, boot, learn)
             new += len(transaction.drafts) > before
+        if dry_run:
+            raise _DryRunError(new)
         return len(turns), new, rotated
 
     while done < len(turns):
-        outcome = transact(store, plan, purpose=purpose)
+        try:
+            outcome = transact(store, plan, purpose=purpose)
+        except _DryRunError as planned:
+            return planned.args[0], [], []
         done, new, rotated = outcome.value
         saved, archives = saved + new, archives + rotated
         notices += outcome.notices

@@ -106,6 +106,11 @@ def read(store: Store, session: str) -> list[str] | None:
     return store.repository.blob(transcript.oid).decode("utf-8", "replace").split("\n")[:-1]
 
 
+def has_transcript(store: Store, session: str) -> bool:
+    """Return whether the transcript of a session is stored; `session` is its id or its file name."""
+    return _find(sessions(store), file_name(session)) is not None
+
+
 def sessions(store: Store) -> list[Transcript]:
     """Return the stored transcripts of all users, oldest first."""
     listed = (transcript for ref, tip in tips(store).items() for transcript in _listed(store.repository, ref, tip))

@@ -51,12 +51,7 @@ def run_import(args: Args, app: App) -> int:
     if os.path.isdir(folder) and not find_transcripts(folder):
         remedy = "If it holds a memory of another tool, say which with --from."
         raise NotFoundError(f"Neither transcripts nor a memory that gitmem knows are in {args.sources[0]}.", remedy)
-    if args.dry_run:
-        files = [transcript for path in _transcripts(args, app) for transcript in find_transcripts(path)]
-        lines = [*first_of(files, _SHOWN), f"{count(len(files), 'transcript')} would be imported."]
-        app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
-        return ExitCode.OK
-    return run_replay(args, app)
+    return run_replay(args, app, dry_run=args.dry_run)
 
 
 def _import_entire(args: Args, app: App) -> int:
@@ -68,14 +63,9 @@ def _import_entire(args: Args, app: App) -> int:
             "The project has no branch entire/checkpoints/v1 with sessions.",
             "Fetch it: git fetch origin entire/checkpoints/v1:entire/checkpoints/v1",
         )
-    if args.dry_run:
-        files = [snapshot.session for snapshot in snapshots]
-        lines = [*first_of(files, _SHOWN), f"{count(len(files), 'session')} would be imported."]
-        app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
-        return ExitCode.OK
     with tempfile.TemporaryDirectory() as folder:
         args.host, args.transcripts = None, entire.write_transcripts(code, snapshots, folder)
-        return run_replay(args, app)
+        return run_replay(args, app, dry_run=args.dry_run)
 
 
 def _offer(app: App) -> None:
@@ -102,7 +92,7 @@ def _offer(app: App) -> None:
     app.answer(values, plain(rows) or nothing, "import" if rows else "")
 
 
-def run_replay(args: Args, app: App) -> int:
+def run_replay(args: Args, app: App, *, dry_run: bool = False) -> int:
     paths, store = _transcripts(args, app), app.settled()
     span = read_date(store, args.since, "--since")
     transcripts = list(dict.fromkeys(transcript for path in paths for transcript in find_transcripts(path)))
@@ -110,9 +100,12 @@ def run_replay(args: Args, app: App) -> int:
     with Progress(app.err) as bar:
         for path in transcripts:
             bar.show(len(done), len(transcripts), os.path.basename(path))
-            done.append(replay(store, path, args.host or "", span.first if span else None, note_fixes))
+            first = span.first if span else None
+            done.append(replay(store, path, args.host or "", first, note_fixes, dry_run=dry_run))
     for result in done:
         app.notices(result.notices)
+    if dry_run:
+        return _say_what_is_new(args, app, done)
     saved, turns = sum(replay.saved for replay in done), sum(replay.turns for replay in done)
     archives = [archive for replay in done for archive in replay.archives]
     value = {"files": [replay._asdict() for replay in done], "turns": turns, "saved": saved, "archives": archives}
@@ -124,6 +117,17 @@ def run_replay(args: Args, app: App) -> int:
     # A file in a folder may be anything; a file that a user names should hold a transcript.
     failed = not turns and any(replay.notices and replay.path in paths for replay in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
+
+
+def _say_what_is_new(args: Args, app: App, done: Sequence[Replayed]) -> int:
+    new = [replay for replay in done if replay.saved]
+    files = [replay.sessions[-1] if args.kind == entire.NAME else replay.path for replay in new]
+    turns = sum(replay.saved for replay in new)
+    there = f"{len(done) - len(new)} already there or empty"
+    outcome = f"{count(len(new), 'transcript')} would be imported ({count(turns, 'turn')}), {there}."
+    value = {"dry_run": True, "files": files, "turns": turns}
+    app.answer(value, "\n".join([*first_of(files, _SHOWN), outcome]), OWN)
+    return ExitCode.OK
 
 
 def _transcripts(args: Args, app: App) -> list[str]:

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.command_line import ROOT
+from tests.copies import run_git
 
 
 def listed(gitmem, *options: str) -> list[dict]:
@@ -45,3 +46,24 @@ def test_the_last_save_of_a_replay_is_now(gitmem):
     assert gitmem("replay", *(str(path) for path in sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))))[0] == 0
     at = datetime.fromisoformat(gitmem.json("status")["last_save"]["at"])
     assert abs(at - datetime.now(UTC)) < timedelta(hours=1)
+
+
+def test_a_second_import_adds_nothing_and_a_dry_run_names_what_is_new(gitmem, tmp_path):
+    def commits() -> str:
+        return run_git(tmp_path / ".gitmem", "rev-list", "--all", "--count")
+
+    demo = sorted((ROOT / "tests" / "data" / "demo").glob("*.jsonl"))
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for path in demo[:-1]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    before = commits()
+    planned = gitmem.json("import", str(folder), "--dry-run")
+    assert (len(planned["files"]), commits()) == (len(demo) - 1, before)
+    first = gitmem.json("import", str(folder))
+    assert first["saved"] == planned["turns"]
+    after = commits()
+    assert "0 transcripts would be imported (0 turns)" in gitmem("import", str(folder), "--dry-run")[1]
+    assert (gitmem.json("import", str(folder))["saved"], commits()) == (0, after)
+    (folder / demo[-1].name).write_bytes(demo[-1].read_bytes())
+    assert gitmem.json("import", str(folder), "--dry-run")["files"] == [str(folder / demo[-1].name)]
