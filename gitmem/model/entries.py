@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from gitmem.document.entry import TIMELINE, Entry, clean_text
+from gitmem.document.entry import Entry, clean_text
 from gitmem.document.ids import scope_tags, session_tag
 from gitmem.model.edits import PLACE
 from gitmem.model.exchange import (
@@ -27,7 +27,6 @@ from gitmem.model.outcome import Outcome, judge_outcome, told_error
 from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
-from gitmem.platform.machine import datetime
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
 from gitmem.text.words import keywords, stop_words
@@ -56,14 +55,6 @@ _COURTESY = (
 _BEGINS_WORK = ("let me ", "now let me", "i'll ", "working on it")
 
 
-class Placed(Value):
-    """An entry, its section, and its time, which determines its daily log."""
-
-    section: str
-    entry: Entry
-    at: datetime
-
-
 # Phrases in an exchange about a fixed failure, in English and Korean.
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
 _UNFIXED = ("not fixed in this turn", "이 턴에서는 해결되지 않음")
@@ -75,7 +66,7 @@ _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:
 class TurnEntries(Value):
     """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
 
-    logged: Placed
+    logged: Entry
     recent: Entry | None
     subject: str
 
@@ -105,7 +96,7 @@ def remember(
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
     entry = _exchange(turn, asked, done, files) if is_exchange else None
-    return TurnEntries(Placed(TIMELINE, logged, turn.started), entry, f"{EXCHANGE}: {head}")
+    return TurnEntries(logged, entry, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(

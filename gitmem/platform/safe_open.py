@@ -317,3 +317,23 @@ def read_end(path: str, size: int) -> tuple[bytes, bool]:
         file.seek(max(0, length - size))
         return file.read(size), length <= size
     return b"", True
+
+
+_MOST_READ = 256 << 20
+
+
+def plain_files(folder: str) -> Iterator[str]:
+    """Yield the paths of regular files below a folder, except in `.git`."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        paths = (os.path.join(base, name) for name in names)
+        yield from (path for path in paths if os.path.isfile(path) and not os.path.islink(path))
+
+
+def read_file(path: str) -> bytes:
+    """Return the content of a file, cut after 256 MB; b"" if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST_READ)
+    except OSError:
+        return b""

@@ -17,17 +17,8 @@ from gitmem.purge.rewrite import by_others
 from gitmem.store.store import Store
 
 
-def without_purged(store: Store, text: str, said: datetime) -> str:
-    """Return a text of the time `said` without what was purged since; effort for other machines' purges is bounded."""
-    return _purges_of(store).clean(text, said)
-
-
-def is_forgotten(store: Store, session: str, said: datetime) -> bool:
-    """Return whether a session was forgotten after the time `said`."""
-    return _purges_of(store).forget(session, said)
-
-
-def _purges_of(store: Store) -> _Purges:
+def purges_of(store: Store) -> _Purges:
+    """Return the purges that are applied here, read again once they change."""
     try:
         changed = os.stat(state_file(store.private)).st_mtime_ns
     except OSError:
@@ -46,7 +37,8 @@ class _Purges:
         self._named: dict[tuple[str, str], bool] = {}
         self._trusted = {record: True for record in self._made if record.key in agreed}
 
-    def clean(self, text: str, said: datetime) -> str:
+    def without_purged(self, text: str, said: datetime) -> str:
+        """Return a text of the time `said` without what was purged since; effort for others' purges is bounded."""
         since = [record for record, created in self._made.items() if created >= said.astimezone(UTC)]
         if not since:
             return text
@@ -60,7 +52,8 @@ class _Purges:
         clean = _replacer(frozenset[bytes]().union(*met)).clean(data)
         return text if clean == data else clean.decode("utf-8", "replace")
 
-    def forget(self, session: str, said: datetime) -> bool:
+    def is_forgotten(self, session: str, said: datetime) -> bool:
+        """Return whether a session was forgotten after the time `said`."""
         since = (record for record, created in self._made.items() if record.whose and created >= said.astimezone(UTC))
         return any(self._names(record, session) and self._is_trusted(record) for record in since)
 

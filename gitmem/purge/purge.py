@@ -22,8 +22,8 @@ from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource
+from gitmem.platform.safe_open import plain_files, read_file
 from gitmem.purge.erased import AUTHOR, Erased, author_key, find_erased, session_key
-from gitmem.purge.plain_files import plain_files, read_file
 from gitmem.purge.record import MARKER, MAX_TEXT, MIN_TEXT, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, answer, applied_records_at, read_records, read_state, record_path
 from gitmem.purge.rewrite import apply, apply_purges, begin, check_history, locked, seek_texts

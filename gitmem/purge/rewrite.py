@@ -34,9 +34,8 @@ from gitmem.git.process import Git
 from gitmem.git.repository import RefMoves, blob_id, move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
-from gitmem.platform.safe_open import read_json, write_json
+from gitmem.platform.safe_open import plain_files, read_file, read_json, write_json
 from gitmem.purge.erased import Erased, find_erased
-from gitmem.purge.plain_files import plain_files, read_file
 from gitmem.purge.record import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,

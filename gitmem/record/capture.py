@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 from gitmem.document.code_lines import Written, add_written, digests_of, is_below_project, lines_path
@@ -19,6 +19,7 @@ from gitmem.document.entry import (
     CURRENT_STATE,
     RECENT_CONTEXT,
     STATE,
+    TIMELINE,
     Entry,
     clean_text,
     entries_in,
@@ -32,8 +33,8 @@ from gitmem.document.ids import MEMORY, daily_path, scope_tags, session_tag, slu
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
-from gitmem.model.entries import Placed, TurnEntries, joined_exchange, relative_files, remember
-from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
+from gitmem.model.entries import joined_exchange, relative_files, remember
+from gitmem.model.exchange import Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
 from gitmem.model.identity import known_id, queued_as, saved_in, without_known_words
 from gitmem.model.turns import Turn
@@ -51,50 +52,37 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 
 
-def log_changes(
-    transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, continued: bool = False
-) -> tuple[dict[str, bytes | None], list[str]]:
-    """Return the logs with new or completed entries, and the entries' ids; `continued`: a part of the turn is saved."""
-    changes: dict[str, bytes | None] = {}
-    ids = []
-    tags = session_tag(session)
-    for placed in daily:
-        path, text = _saved_entry(transaction, store, placed, tags) or (daily_path(f"{placed.at:%Y-%m-%d}"), None)
-        if text is not None:
-            if placed.entry.label != EXCHANGE or transaction.read(path) is None:  # that day was consolidated
-                continue
-            before, new = split_fields(text), split_fields(placed.entry.text)
-            changed = clean_text(render_fields(join_fields(before, new) if continued else _updated(before, new)))
-            if changed == text:
-                continue
-            placed = placed._replace(entry=placed.entry._replace(text=changed))  # noqa: PLW2901
-        document = Document.parse(changes.get(path) or transaction.read(path) or new_daily(day_of(path)))
-        body = put_entry(document.body, placed.section, placed.entry, document.newline)
-        changes[path] = document.with_body(body).render()
-        ids.append(placed.entry.id)
-    return changes, ids
-
-
-def _saved_entry(
-    transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...]
-) -> tuple[str, str] | None:
-    """Return the daily log that already contains an entry, and the entry's text there; None without one.
+def _saved_entry(transaction: Transaction, store: Store, turn: Turn) -> tuple[str, str] | None:
+    """Return the daily log that already contains a turn's entry, and the entry's text there; None without one.
 
     A delivery after midnight or from another time zone is a day off, a transcript with a wrong clock more. The days of
     a session are those of its entries in `memory.md`.
     """
-    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
-    tail = tail_of(placed.entry.id)
-    for entry in find_entries(memory_text(transaction)):
-        view = entry.entry
-        if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
+    days = [(turn.started + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
+    tail, tag = tail_of(turn.exchange_id), session_tag(turn.session)
+    for place in find_entries(memory_text(transaction)):
+        if tail_of(place.entry.id) == tail or (tag and place.entry.tags[:1] == tag):
             with contextlib.suppress(ValueError):  # a user may have edited it
-                days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
+                days.append(datetime.fromisoformat(place.entry.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
     for path in dict.fromkeys(map(daily_path, days)):
         saved = find_by_digest(day_log(store, transaction, path), tail)
         if saved is not None:
             return path, saved.entry.text
     return None
+
+
+def _log_change(transaction: Transaction, turn: Turn, entry: Entry, saved: tuple[str, str] | None) -> Changes:
+    """Return the daily log with a turn's new or completed entry, {} if the log has all of it."""
+    path = saved[0] if saved else daily_path(f"{turn.started:%Y-%m-%d}")
+    if saved:
+        before, new = split_fields(saved[1]), split_fields(entry.text)
+        # Without a prompt, a part of the turn was saved.
+        text = clean_text(render_fields(_updated(before, new) if turn.prompt else join_fields(before, new)))
+        if text == saved[1] or transaction.read(path) is None:  # that day was consolidated
+            return {}
+        entry = entry._replace(text=text)
+    document = Document.parse(transaction.read(path) or new_daily(day_of(path)))
+    return {path: document.with_body(put_entry(document.body, TIMELINE, entry, document.newline)).render()}
 
 
 def _updated(before: Fields, new: Fields) -> Fields:
@@ -246,14 +234,18 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     """
     clean = redacted(turn, store)
     if not clean.logged:
-        saved = saved_in(day_log(store, transaction, daily_path(f"{clean.started:%Y-%m-%d}")))
-        clean = without_known_words(clean._replace(known=clean.known or known_id(clean, saved)), saved)
+        exchanges = saved_in(day_log(store, transaction, daily_path(f"{clean.started:%Y-%m-%d}")))
+        clean = without_known_words(clean._replace(known=clean.known or known_id(clean, exchanges)), exchanges)
         turn = turn._replace(known=clean.known)
-    remembered = _entries(transaction, store, clean, boot)
+    config, roots = store.config, (os.path.dirname(store.root), clean.cwd)
+    exchange = config.save.mode != "ask"
+    remembered = remember(clean, roots, boot, exchange=exchange, answer_chars=config.capture.answer_chars)
     if remembered is None:
         return []
-    book = FactBook(store, transaction)
-    changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, continued=not turn.prompt)
+    book, saved = FactBook(store, transaction), _saved_entry(transaction, store, clean)
+    recent = _recent_entry(transaction, clean, remembered.recent, saved)
+    changes = _log_change(transaction, turn, remembered.logged, saved)
+    entries = dict.fromkeys(entry.id for entry in (recent, remembered.logged if changes else None) if entry)
     changes |= written_lines(transaction, store, turn)
     changes |= _without_queued(transaction, changes, clean)
     if turn.closed and not changes:
@@ -261,8 +253,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     archive = rotate_if_full(transaction, store)
     facts = learn(book, clean, boot)
     changes |= facts
-    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered.recent, _state_of(store, book, turn))
-    entries = dict.fromkeys([*([remembered.recent.id] if remembered.recent else []), *ids])
+    changes[MEMORY] = _with_remembered(memory_of(transaction), recent, _state_of(store, book, turn))
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
     transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
@@ -311,27 +302,16 @@ def _work_tree(folder: str) -> str:
         return ""
 
 
-def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> TurnEntries | None:
-    """Return the entries of a turn, without those that `memory.md` already contains."""
-    remembered = remember(
-        turn,
-        (os.path.dirname(store.root), turn.cwd),
-        boot,
-        exchange=store.config.save.mode != "ask",
-        answer_chars=store.config.capture.answer_chars,
-    )
-    if remembered is None:
-        return None
-    saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
+def _recent_entry(
+    transaction: Transaction, turn: Turn, recent: Entry | None, saved: tuple[str, str] | None
+) -> Entry | None:
+    """Return a turn's entry for `memory.md`, None if that contains or contained it."""
     if turn.prompt:
-        known = saved and split_fields(saved[1]).answer  # memory.md contains or contained it
-        return remembered._replace(recent=None) if known else remembered
+        return None if saved and split_fields(saved[1]).answer else recent
     before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
-    if before is None:
-        return remembered
-    continued = remembered.recent  # the turn continues a saved one: both make one exchange
-    joined = continued._replace(text=joined_exchange(before.entry.text, continued.text)) if continued else None
-    return remembered._replace(recent=joined)
+    if before is None or recent is None:
+        return recent
+    return recent._replace(text=joined_exchange(before.entry.text, recent.text))  # the turn continues a saved one
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:

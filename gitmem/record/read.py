@@ -191,18 +191,18 @@ def cleaner(store: Store, said: datetime | None = None) -> Callable[[str], str]:
     allow = store.config.redaction.allow
     if said is None or not may_be_purged(store, said):
         return lambda text: redact(text, allow=allow).text
-    from gitmem.purge.again import without_purged
+    from gitmem.purge.again import purges_of
 
-    return lambda text: without_purged(store, redact(text, allow=allow).text, said)
+    return lambda text: purges_of(store).without_purged(redact(text, allow=allow).text, said)
 
 
 def forgotten(store: Store, session: str, said: datetime) -> bool:
     """Return whether a session was forgotten for good since the time `said`."""
     if not may_be_purged(store, said):
         return False
-    from gitmem.purge.again import is_forgotten
+    from gitmem.purge.again import purges_of
 
-    return is_forgotten(store, session, said)
+    return purges_of(store).is_forgotten(session, said)
 
 
 def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:

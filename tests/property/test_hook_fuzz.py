@@ -100,7 +100,7 @@ def check_pure(delivered: list[dict]) -> None:
             what = remember(turn._replace(closed=True), ("/p", turn.cwd), exchange=asked)
             if what is None:
                 continue
-            for entry in filter(None, (what.logged.entry, what.recent)):
+            for entry in filter(None, (what.logged, what.recent)):
                 assert [found.entry for found in find_entries(render_entry(entry))] == [entry]
                 render_entry(entry).encode()
 

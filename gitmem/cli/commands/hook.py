@@ -114,7 +114,7 @@ def _take(app: App, call: Call) -> None:
     _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
     name, folder = text_of(read or {}, "hook_event_name"), text_of(payload, "cwd")
     owner = os.getppid() if os.name == "posix" else 0
-    root = _find(app, (folder,))
+    root = _find(app, folder)
     if root is None and name == _ANSWERED:
         root = _connected(app, folder) or (_joined(app, folder, owner) if app.environ.get(REMOTE) else None)
         started = time.monotonic()
@@ -148,7 +148,7 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
             child.returncode = 0  # keeps Popen from warning that nobody waited for it
             return None
         time.sleep(0.02)
-    return _find(app, (folder,))
+    return _find(app, folder)
 
 
 def _join(app: App, owner: int) -> None:
@@ -167,26 +167,29 @@ def _join(app: App, owner: int) -> None:
     HookSpool(store.private).set_memory_due(owner, due=True)
 
 
-def _find(app: App, folders: Sequence[str]) -> str | None:
-    """Return the store of the first folder with one, of `folders`, the host's project folder and the current folder."""
-    for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
-        if os.path.isabs(folder) and "\0" not in folder:
-            with contextlib.suppress(RefusedError):
-                nearest = find_store(folder, app.home())
-                if nearest is not None:
-                    return nearest
+def _folders(app: App, *named: str) -> list[str]:
+    """Return the folders that may have a store: those named, the host's project folder and the current one."""
+    folders = (*named, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd)
+    return [folder for folder in folders if os.path.isabs(folder) and "\0" not in folder]
+
+
+def _find(app: App, *named: str) -> str | None:
+    """Return the store of the first folder with one."""
+    for folder in _folders(app, *named):
+        with contextlib.suppress(RefusedError):
+            if root := find_store(folder, app.home()):
+                return root
     return None
 
 
 def _connected(app: App, folder: str) -> str | None:
     """Reconnect an accepted memory on a branch whose folder is gone; return its folder, None if there is none."""
-    for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
-        if os.path.isabs(start) and "\0" not in start:
-            with contextlib.suppress(GitmemError):
-                if disconnected_branch(start, app.home(), app.environ):
-                    from gitmem.store.init import Place, init_store
+    for start in _folders(app, folder):
+        with contextlib.suppress(GitmemError):
+            if disconnected_branch(start, app.home(), app.environ):
+                from gitmem.store.init import Place, init_store
 
-                    return init_store(start, app.context(), Place.BRANCH).store.root
+                return init_store(start, app.context(), Place.BRANCH).store.root
     return None
 
 
@@ -379,7 +382,7 @@ def _log(app: App, problem: str | Exception) -> None:
     try:
         from gitmem.store.findings import FailureLog, failure_of
 
-        root = _find(app, ())
+        root = _find(app)
         if root is not None:
             FailureLog(accepted_folder(root, app.environ, app.home())).record(failure_of(now(), "hook", problem))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
