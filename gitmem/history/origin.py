@@ -280,7 +280,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
     wanted = one_line(value, VALUE_LENGTH)
     commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
     names = ((name, name) for commit in commits for name in commit.values(key))
-    name = find_named(wanted, names, noun, "'gitmem log' lists them.")
+    name = find_named(wanted, names, noun, f"'gitmem {'sessions' if key is Trailer.SESSION else 'log'}' lists them.")
     return [record(commit) for commit in commits if name in commit.values(key)]
 
 

@@ -64,7 +64,8 @@ def find_remote(store: Store, name: str | None) -> Remote:
         _refuse_private(store)
         missing = f"no remote {name!r}" if name else "no remote"
         both = "'gitmem sync' alone receives and sends." * (name in {"push", "pull"})
-        raise NotFoundError(f"This store has {missing}.", both or "'gitmem remote add URL' adds one.")
+        there = "'gitmem remote list' shows those it has; " * bool(known)
+        raise NotFoundError(f"This store has {missing}.", both or f"{there}'gitmem remote add URL' adds one.")
     return remote
 
 

@@ -102,7 +102,9 @@ def _add(store: Store, args: Args, app: App) -> None:
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
-        raise RefusedError(f"The tag is refused: {error}.") from None
+        raise RefusedError(
+            f"The tag is refused: {error}.", "Give each tag by an option: --tag build --tag ci."
+        ) from None
     kind = MemoryType(args.kind or _kind_of(text, args))
     if kind not in KINDS:
         remedy = f"To save it: gitmem save -t {kind} {shlex.quote(text)}"

@@ -18,7 +18,9 @@ def run_save(args: Args, app: App) -> None:
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
-        raise RefusedError(f"The tag is refused: {error}.") from None
+        raise RefusedError(
+            f"The tag is refused: {error}.", "Give each tag by an option: --tag build --tag ci."
+        ) from None
     text = _text(args, app)
     if not clean_text(text):
         raise RefusedError(
