@@ -4,7 +4,6 @@ from datetime import date
 from pathlib import Path
 
 from gitmem.archive.clear import clear, old_files
-from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.history.undo import undo
 
 DAY = date(2026, 11, 21)
@@ -54,19 +53,3 @@ def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
     undo(autumn.store)
     assert "xaaaaaaaaaa" in autumn.text(both)
     assert (folder / gone).exists()
-
-
-def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autumn):
-    (Path(autumn.store.root) / "knowledge").mkdir()
-    (Path(autumn.store.root) / "knowledge/mine.md").write_text("not committed yet\n", encoding="utf-8")
-    ids = entry_ids(autumn.text("memory.md"))
-    done = clear(autumn.store, days=None)
-    left = sorted(path.name for path in Path(autumn.store.root).iterdir() if path.name not in {".git", ".tmp"})
-    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
-    assert entry_ids(autumn.text("memory.md")) == set()
-    assert clear(autumn.store, days=None, dry_run=True).files == ()
-    new = autumn.save("a new beginning", MemoryType.DECISION)
-    undo(autumn.store, revision=done.commit)
-    assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
-    assert autumn.text("knowledge/mine.md") == "not committed yet\n"
-    assert autumn.decision.id in autumn.text("daily/2026/09/2026-09-28.md")

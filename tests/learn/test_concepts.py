@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, make_id
-from gitmem.learn.concepts import find_concept, group
 from gitmem.model.concept import (
     MAX_FILES,
     MAX_KEYWORDS,
@@ -25,50 +23,6 @@ from gitmem.model.concept import (
 )
 from gitmem.model.exchange import Exchange
 from gitmem.model.similarity import overlap
-from gitmem.model.turns import Turn
-from gitmem.record.exchanges import save_exchanges
-from gitmem.store.learned import known_concepts
-from gitmem.store.store import Store
-
-
-def worked(world, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:
-    """Have a session end in which these were asked, answered, and these files changed."""
-    world.clock.now += timedelta(days=1) + later
-    turns = []
-    for number, (asked, answer, file) in enumerate(tasks):
-        at = world.clock.now + timedelta(minutes=number)
-        files = (file,) if file else ()
-        turns.append(Turn(session, "claude-code", f"t{number}", at, at, asked, answer, files, tools=1, closed=True))
-    world.store = Store(world.store.root, world.store.context)
-    save_exchanges(world.store, session, "claude-code", turns)
-    group(world.store, session, "claude-code", turns)
-    return turns
-
-
-PARSER = ("Make the parser read CRLF", "Changed the parser to read CRLF line ends.", "src/parser.py")
-FASTER = ("The parser is slow on CRLF files", "Made the parser cache its tokens for CRLF files.", "src/parser.py")
-DEPLOY = ("Deploy to Fly", "Added a Fly configuration for the release branch.", "fly.toml")
-
-
-def test_sessions_are_grouped_by_what_they_are_about(world, bare_git):
-    worked(world, "s-1", PARSER, ("commit it", "Committed it.", "src/parser.py"))
-    worked(world, "s-2", DEPLOY, FASTER)
-    parser, fly = sorted(known_concepts(world.store), key=lambda one: one.name)[::-1]
-    assert fly.name.startswith("fly.toml")
-    assert parser.name.startswith("parser.py")
-    assert (len(parser.exchanges), len(fly.exchanges)) == (3, 1)
-    assert [find_concept(world.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
-    text = world.text(parser.path)
-    assert text.count("(../sessions/2026/11/") == 3
-    for line in text.split("\n- ")[1:]:
-        link = line.partition("](../")[2].partition(")")[0]
-        assert line.split()[-1] in world.text(link)
-    root = Path(world.store.root)
-    assert bare_git(root, "status", "--porcelain") == ""
-    subject = bare_git(root, "log", "-1", "--format=%s")
-    assert subject.startswith("Add to 2 concepts: ")
-    assert subject.count(" (new)") == 1
-
 
 LINK = "sessions/2026/01/20260115_000000-s.md"
 WORDS = st.lists(st.sampled_from(["parser", "Cache", "retry", "만료", "uv", "ids"]), max_size=5, unique=True).map(tuple)
