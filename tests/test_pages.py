@@ -112,6 +112,19 @@ def test_the_picture_of_the_rooms_has_every_room():
     assert drawn == ROOMS
 
 
+def test_each_trip_has_at_most_six_files_that_exist():
+    """But for the lines of code that an event brings (Y3), of which the page says so."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## From the command to the bytes")[2].partition("\n## ")[0]
+    named = re.compile(r"`([\w/]+\.(?:py|sh))`")
+    assert [
+        name for name in named.findall(table) if not ((ROOT / "gitmem" / name).exists() or (ROOT / name).exists())
+    ] == []
+    rows = re.findall(r"^\| ([A-Z][0-9]+)\b[^|]*\| (.+) \|$", table, re.MULTILINE)
+    trips = [(row, trip) for row, text in rows for trip in re.sub(r"\([^)]*\)", "", text).split(";")]
+    assert {row for row, trip in trips if len(named.findall(trip)) > 6} == {"Y3"}
+
+
 @cache
 def headings(page: Path) -> tuple[str, ...]:
     """Return the headings of a page outside code, and the words in bold that a paragraph begins with."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from gitmem.document.entry import Entry, clean_text
 from gitmem.document.ids import scope_tags, session_tag
-from gitmem.model.edits import PLACE
+from gitmem.model.events import PLACE
 from gitmem.model.exchange import (
     EXCHANGE,
     FIX_MARK,

@@ -12,8 +12,8 @@ from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.model.command import is_once, runs_otherwise
-from gitmem.model.edits import PLACE, is_place
 from gitmem.model.error import ErrorSignature, fields_of, signature
+from gitmem.model.events import PLACE, is_place
 from gitmem.model.fact import UNDATED
 from gitmem.platform.machine import datetime
 from gitmem.values import Value

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now
-from gitmem.model.edits import Added, edits_of, shown_changes
-from gitmem.model.events import HookEvent, HookKind
+from gitmem.model.events import Added, HookEvent, HookKind, edits_of, shown_changes
 from gitmem.model.shell_reader import files_written
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime

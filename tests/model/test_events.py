@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.edits import changed_files, edits_of, is_place, shown_changes
-from gitmem.model.events import HookKind, parse_payload
+from gitmem.model.events import HookKind, changed_files, edits_of, is_place, parse_payload, shown_changes
 from tests.recorded import EVERY_EVENT, payloads_in
 
 A = {"file_path": "a.py"}

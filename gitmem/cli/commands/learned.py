@@ -15,8 +15,8 @@ from gitmem.history.sessions import named_session
 from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge, learn_project
 from gitmem.model.concept import Concept
-from gitmem.model.edits import PLACE
 from gitmem.model.episode import Episode, ending
+from gitmem.model.events import PLACE
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import BugPattern
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
