@@ -181,7 +181,7 @@ def run_uninstall(args: Args, app: App) -> int:
     text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
     lines = [text or ("" if code else _nothing(hosts)), _left_for_user(args, app, hosts) if chosen is None else ""]
     report_changes(args, app, hosts, changes, "\n".join(filter(None, lines)))
-    if is_last and not args.dry_run:
+    if text and is_last and not args.dry_run:
         hint = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
         app.notices((f"That was the last agent with gitmem. {hint}",))
     return code
