@@ -164,7 +164,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
 
     is_full = True
     while is_full:
-        outcome = transact(store, plan, purpose="capture")
+        outcome = transact(store, plan, purpose="capture", scan=True)
         pending, done, is_full = outcome.value
         notices += outcome.notices
         spool.remove([*done, *pending.useless])
