@@ -63,6 +63,13 @@ def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(world, 
     assert kinds(world)["Deploys go by Fly"] == "core-logic"
 
 
+def test_a_folder_that_is_gone_retires_nothing(world, folder):
+    adopt(world.store, str(folder))
+    os.rename(folder, f"{folder} elsewhere")
+    assert adopt(again(world), str(folder)).commits == ()
+    assert len(kinds(world)) == 2
+
+
 def test_another_machines_agent_is_left_alone(world, folder, tmp_path):
     adopt(world.store, str(folder))
     (tmp_path / "other").mkdir()
