@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from gitmem.hosts.registry import file_of
+from gitmem.hosts.registry import transcript_file
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "e2e" / "hosts" / "transcripts"
 AGENTS = ("claude", "cline", "codex", "copilot", "droid", "gemini", "kilo", "opencode", "pi", "qwen")
@@ -109,7 +109,7 @@ def measure(agent: str, transcript: Path, folder: Path) -> float:
     seconds, peak = time.perf_counter() - begin, used.ru_maxrss / 1024
     assert status == 0, output.read_text()
     turns = json.loads(output.read_text())["turns"]
-    size = os.stat(file_of(str(transcript))).st_size / 1e6
+    size = os.stat(transcript_file(str(transcript))).st_size / 1e6
     print(f"{agent:10} {size:6.1f} MB, {turns:5} turns: peak {peak:6.1f} MB, {seconds:6.1f} s", flush=True)
     return peak
 

@@ -47,7 +47,7 @@ from gitmem.store.spool import HookSpool, release
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.records import sync_later
-from gitmem.tell.forbidden import key_of, note_made, renew_forbids
+from gitmem.tell.forbidden import key_of, record_made, renew_forbids
 from gitmem.text.sentences import count
 
 LONGEST_SECONDS = 300.0  # after this time the work is left to the next hook
@@ -112,7 +112,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     pending = look_again(store, alive)
     steps.run("agents heard of", lambda: note_event_arrival(store.private, {event.host for event in pending.events}))
     calls = [event for event in pending.events if event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}]
-    steps.run("rules that fired", lambda: note_made(store.private, map(_made, calls)))
+    steps.run("rules that fired", lambda: record_made(store.private, map(_made, calls)))
     steps.run("working memory", partial(_update_working, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
@@ -180,7 +180,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     The daily upkeep is consolidation and retention, as configured. Once it is `late`, the rest is
     left to the next call. Failures are written to the log.
     """
-    from gitmem.health.document_checks import look as check_documents
+    from gitmem.health.document_checks import check_changed as check_documents
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
     from gitmem.history.sessions import count_sessions

@@ -13,7 +13,7 @@ from gitmem.git.lock import alone
 from gitmem.health import document_checks as changed
 from gitmem.learn import end as session_end
 from gitmem.model.exchange import split_fields
-from gitmem.record.read import IDLE, context_used, in_context, look
+from gitmem.record.read import IDLE, context_used, in_context, read_pending
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
 from gitmem.store.layers import private_store, set_private
@@ -89,11 +89,11 @@ def ops(world, bare_git) -> list[str]:
 def test_a_session_goes_on_while_its_host_runs(world, session):
     session.deliver("SessionStart")
     session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
-    (found,) = look(world.store, lambda _: True).sessions
+    (found,) = read_pending(world.store, lambda _: True).sessions
     assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
-    assert look(world.store, lambda _: False).over() == {"sess-1"}
+    assert read_pending(world.store, lambda _: False).over() == {"sess-1"}
     world.clock.now += IDLE + timedelta(seconds=2)
-    assert look(world.store, lambda _: True).over() == {"sess-1"}
+    assert read_pending(world.store, lambda _: True).over() == {"sess-1"}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_session_goes_on_while_its_host_runs(world, session):
 def test_a_session_is_over_after_its_end_unless_it_began_again(world, session, delivered, over):
     for second, (session.owner, event) in enumerate(delivered):
         session.deliver(event, second=second, prompt="x", source="resume")
-    assert bool(look(world.store, lambda process: process != DEAD).over()) is over
+    assert bool(read_pending(world.store, lambda process: process != DEAD).over()) is over
 
 
 # The end
@@ -244,9 +244,9 @@ def test_it_can_be_switched_off(world, session):
 
 
 def test_upkeep_looks_at_the_documents_that_status_did_not(world):
-    assert changed.look(world.store, (), most=1).left > 0
+    assert changed.check_changed(world.store, (), most=1).left > 0
     do_upkeep(world.store, lambda: False)
-    assert changed.look(world.store, (), most=0).left == 0
+    assert changed.check_changed(world.store, (), most=0).left == 0
 
 
 def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(world):

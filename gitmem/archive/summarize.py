@@ -121,10 +121,10 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
 
 def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
     """Return the parts of the project to which entries and facts of an archive belong."""
-    shelf = FactsById(transaction.read, transaction.names)
+    lookup = FactsById(transaction.read, transaction.names)
     text = (transaction.read(archive) or b"").decode("utf-8", "replace")
     entries = [entry.entry for entry in find_entries(text)]
-    facts = filter(None, (shelf.get(entry.id) for entry in entries if is_fact_id(entry.id)))
+    facts = filter(None, (lookup.get(entry.id) for entry in entries if is_fact_id(entry.id)))
     parts = [
         *scopes_in(tag for entry in entries for tag in entry.tags),
         *(part for fact in facts for part in fact.scope),

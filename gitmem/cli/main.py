@@ -97,8 +97,8 @@ def _next_step(app: App) -> str:
         store = Store(root, app.context())
         if not store.may_write():
             return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
-        heard = partial(last_event_since_install, store.private, app.home())
-        agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, heard)
+        last_event_of = partial(last_event_since_install, store.private, app.home())
+        agents, off = recorded_agents(project_top(app.cwd, app.home()), app.home(), app.environ, last_event_of)
         paused, waits = paused_words(store), len(waiting(store))
     except GitmemError as error:
         return error.sentences

@@ -88,7 +88,7 @@ def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: G
     from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)
-    if not agent.tells_later("SessionStart"):
+    if not agent.answers_late("SessionStart"):
         message = plain(f"gitmem records nothing of this session. {error.sentences}")
         event = str(payload.get("hook_event_name"))
         tell(out, partial(agent.answer, event), fenced(message, "start"))

@@ -151,14 +151,14 @@ class Writer(Dialogue):
     left. In a repository of the user's, `listed_in` is the file that gets the names of the packs.
     """
 
-    def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", holds: bool = False) -> None:
-        """Start git; with `holds`, `write` creates `ref` to protect the objects until that is deleted."""
+    def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", protect: bool = False) -> None:
+        """Start git; with `protect`, `write` creates `ref` to protect the objects until that is deleted."""
         listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
         super().__init__(git, *SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._ref = ref
         self._base = tip
         self._own = not listed_in
-        self._holds = holds
+        self._protect = protect
         self._started = time.time() - 1  # by the file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
@@ -229,7 +229,7 @@ class Writer(Dialogue):
         if self._begun and not self._sealed:
             self._sealed = True
             # fast-import must not move a branch.
-            reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
+            reset = b"" if self._protect else b"reset %s\n" % self._ref.encode()
             self.send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
             if moves:  # it starts while the objects are synced
                 self._mover = self._git.spawn(*SYNC, *_UPDATE_REF)

@@ -23,12 +23,12 @@ from gitmem.health.document_checks import (
     ATTRIBUTES,
     MODULES,
     attributes_finding,
+    check_changed,
     check_copies,
     check_facts,
     check_names,
     check_secrets,
     is_broken,
-    look,
 )
 from gitmem.history.authors import Authors
 from gitmem.history.authorship import Origin
@@ -171,7 +171,7 @@ def check_purges(store: Store) -> Iterator[Finding]:
     waiting = sorted((record_path(key), why) for key, why in state.waiting.items())
     if waiting:
         details = tuple(f"{path}: {why}" for path, why in waiting[:_SHOWN])
-        message = f"{count(len(waiting), 'purge')} of other machines, not followed before you answer."
+        message = f"{count(len(waiting), 'purge')} of other machines, not applied before you answer."
         remedy = f"'gitmem review {waiting[0][0]}' shows what it takes out, and how to answer."
         yield Finding("purges", Level.WARNING, message, remedy, details)
     if state.aside:
@@ -364,7 +364,7 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
         drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE
     more = (check_secrets, check_names, check_facts, check_copies)
-    looked = look(store, edited, most=most, record=_RECORD, more=more)
+    looked = check_changed(store, edited, most=most, record=_RECORD, more=more)
     yield from looked.findings
     if looked.left:
         message = f"{count(looked.left, 'file')} of this large store not looked at yet; the next times look at more."

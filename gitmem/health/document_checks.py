@@ -30,7 +30,7 @@ from gitmem.model.fact import parse_fact
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.redact.redact import redact
 from gitmem.store.copies import find_copies
-from gitmem.store.entrance import NO_FACT, unusable_name
+from gitmem.store.entrance import unusable_name
 from gitmem.store.findings import Finding, Level, judged
 from gitmem.store.store import Store
 from gitmem.store.transaction import readings
@@ -56,7 +56,7 @@ def check_headers(store: Store, paths: Sequence[str]) -> Checked:
     for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
         if is_broken(store, path):
-            problems.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact counts"))
+            problems.append((path, f"{path}, line 1: not a fact; the version committed last stays in force"))
         elif problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
@@ -200,7 +200,7 @@ EXAMINED = "examined.json"
 AT_ONCE = 300  # documents that were never checked; a larger store leaves them to upkeep
 
 
-class Looked(Value):
+class ChangedFindings(Value):
     """The findings in changed documents, the tip's documents to review, and the number of never-checked ones."""
 
     findings: tuple[Finding, ...]
@@ -217,9 +217,9 @@ class _Seen(Value):
     upto: str | None
 
 
-def look(
+def check_changed(
     store: Store, edited: Iterable[str], *, most: int | None = AT_ONCE, record: str = EXAMINED, more: MoreChecks = ()
-) -> Looked:
+) -> ChangedFindings:
     """Look for broken headers, conflict markers, and documents to review; `edited` are files that differ from the tip.
 
     At most `most` never-checked documents are checked (0: they are not even counted, and `left` is 1). `more` are
@@ -243,7 +243,7 @@ def look(
     )
     if seen != now:
         _remember(store, now, record)
-    return Looked(tuple(check.finding for check in checked), review, unchecked)
+    return ChangedFindings(tuple(check.finding for check in checked), review, unchecked)
 
 
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:

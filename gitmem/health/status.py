@@ -18,7 +18,7 @@ from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
 from gitmem.health.doctor import CHECKS, OPENED, check_attributes
-from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
+from gitmem.health.document_checks import AT_ONCE, check_changed, no_facts, read_or_none, tip_of
 from gitmem.history.records import record
 from gitmem.history.review import ToReview
 from gitmem.history.sessions import SAID, count_sessions, last_save
@@ -214,7 +214,7 @@ def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
     """Return the number of pairs of contradicting facts, and of facts no longer in force."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
     statuses = fact_statuses(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
-    ended = sum(not status.holds for status in statuses)
+    ended = sum(not status.is_in_force for status in statuses)
     return sum(len(status.disputes) for status in statuses) // 2, ended  # each names the other
 
 
@@ -225,7 +225,7 @@ def _attention(
     review: list[ToReview] = []
 
     def check_documents_that_changed(store: Store) -> Iterator[Finding]:
-        looked = look(store, edited, most=AT_ONCE if len(names) <= AT_ONCE else 0)
+        looked = check_changed(store, edited, most=AT_ONCE if len(names) <= AT_ONCE else 0)
         review.extend(looked.review)
         return iter(looked.findings)
 

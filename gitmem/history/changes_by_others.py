@@ -194,10 +194,10 @@ def _source(store: Store, repair: Commit, identifier: str, path: str) -> Commit:
     if not repair.parents:
         return repair
     now, before = (_line(store, commit, identifier) for commit in (repair.oid, repair.parents[0]))
-    followed = [path] if now != before else [MEMORY]  # updated the line from the file, or the file from the line
-    for commit in log(store.repository.git, f"{repair.oid}^", paths=followed, limit=_MAX_SOURCES):
+    paths = [path] if now != before else [MEMORY]  # updated the line from the file, or the file from the line
+    for commit in log(store.repository.git, f"{repair.oid}^", paths=paths, limit=_MAX_SOURCES):
         lines = {_line(store, oid, identifier) for oid in (commit.oid, *commit.parents[:1])}
-        if followed == [path] or len(lines) > 1:
+        if paths == [path] or len(lines) > 1:
             return commit
     return repair
 

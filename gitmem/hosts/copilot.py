@@ -102,7 +102,7 @@ def _copilot_sessions(place: InstallPlace) -> list[str]:
 
 def _copilot(host: Host, place: InstallPlace) -> Edits:
     """Return Copilot CLI's edits; on Windows it runs the line under `powershell`."""
-    from gitmem.hosts.edits import BEGUN, usual
+    from gitmem.hosts.edits import BEGUN, usual_edits
     from gitmem.hosts.settings import HooksEdit
 
     own = place.scope is Scope.USER
@@ -113,7 +113,7 @@ def _copilot(host: Host, place: InstallPlace) -> Edits:
     lines = {event: {"powershell": direct_command(ours, host.name)} for event, ours in host.events.items()}
     hooks = {event: hook | lines[event] for event, hook in command_hooks(host).items()}
     edit = HooksEdit(os.path.join(folder, "hooks", "gitmem.json"), hooks, begun=BEGUN)
-    return usual(folder, edit, listing, server if own else shared_server(place))
+    return usual_edits(folder, edit, listing, server if own else shared_server(place))
 
 
 COPILOT = Host(

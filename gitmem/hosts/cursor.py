@@ -39,13 +39,13 @@ def _cursor_read(payload: Payload) -> Payload | None:
 
 
 def _cursor(host: Host, place: InstallPlace) -> Edits:
-    from gitmem.hosts.edits import BEGUN, usual
+    from gitmem.hosts.edits import BEGUN, usual_edits
     from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(host.folder)
     lines = {event: {"command": line} for event, line in host.commands().items()}
     hooks = HooksEdit(os.path.join(folder, "hooks.json"), lines, flat=True, begun=BEGUN)
-    return usual(folder, hooks, os.path.join(folder, "mcp.json"), place.server)
+    return usual_edits(folder, hooks, os.path.join(folder, "mcp.json"), place.server)
 
 
 CURSOR = Host(

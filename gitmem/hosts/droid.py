@@ -92,13 +92,13 @@ def _droid_named(part: Record) -> Record:
 
 
 def _droid(host: Host, place: InstallPlace) -> Edits:
-    from gitmem.hosts.edits import slash_commands, usual
+    from gitmem.hosts.edits import slash_commands, usual_edits
     from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(host.folder)
     hooks = HooksEdit(os.path.join(folder, "settings.json"), command_hooks(host))
     named = slash_commands(folder, apart="-")  # droid names a command by its file name alone
-    return usual(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
+    return usual_edits(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
 
 
 DROID = Host(
@@ -110,7 +110,7 @@ DROID = Host(
     read=lambda payload: named_as_claude(payload, _DROID_TOOLS),
     recorded=_droid_recorded,
     answer=_droid_answer,
-    hears_before=False,
+    context_before_tools=False,
     records=partial(records, read=_droid_item),
     sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
     off_switch=(("hooks", "hooksDisabled"), True),

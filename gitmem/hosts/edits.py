@@ -32,7 +32,7 @@ def edits_of(host: Host, place: InstallPlace) -> Items:
     return items
 
 
-def usual(
+def usual_edits(
     folder: str, hooks: Edit, listing: str, server: Mapping[str, object], *more: Edit, key: str = SERVERS
 ) -> Items:
     """Return the edits of most hosts: hooks, the server in a list of servers, skills in a host's folder, and `more`."""

@@ -175,13 +175,13 @@ _TIMEOUT = 10_000  # milliseconds
 
 def _edits(host: Host, place: InstallPlace) -> Edits:
     """Return the edits of both; Qwen Code has a hook's timeout in seconds, and commands in markdown."""
-    from gitmem.hosts.edits import as_toml, slash_commands, usual
+    from gitmem.hosts.edits import as_toml, slash_commands, usual_edits
     from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(host.folder)
     settings = os.path.join(folder, "settings.json")
     hooks, form = (command_hooks(host), None) if host.name == "qwen" else (command_hooks(host, _TIMEOUT), as_toml)
-    return usual(folder, HooksEdit(settings, hooks), settings, place.server, *slash_commands(folder, form))
+    return usual_edits(folder, HooksEdit(settings, hooks), settings, place.server, *slash_commands(folder, form))
 
 
 GEMINI = Host(
@@ -192,7 +192,7 @@ GEMINI = Host(
     events=_EVENTS,
     read=_read,
     decide=lambda _, decision, reason: {"decision": decision, "reason": reason},
-    hears_before=False,
+    context_before_tools=False,
     records=_records,
     sessions=_sessions,
     off_switch=(("hooksConfig", "enabled"), False),
@@ -281,7 +281,7 @@ QWEN = Host(
     title="Qwen Code",
     folder=".qwen",
     events={event: event for event in WITH_FAILURES},
-    hears_before=False,
+    context_before_tools=False,
     read=_qwen_read,
     records=partial(records, read=_qwen_item),
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),

@@ -61,7 +61,7 @@ LATE = ".late"  # the host is shown its memory with the next prompt, not at this
 DUE = ".due"  # late answers are sent with this event, since the host reads none at prompts
 
 
-def is_ours(text: object) -> bool:
+def is_gitmem_hook(text: object) -> bool:
     """Return whether the command of a hook is gitmem's, of any version."""
     return isinstance(text, str) and (text.startswith(_OLD_MARK) or bool(re.fullmatch(f"{_LINE}|{_DIRECT}", text)))
 
@@ -123,7 +123,7 @@ class InstallPlace(Value):
         return {"command": "gitmem", "args": ["mcp"]}
 
 
-def as_it_is(payload: Payload) -> Payload | None:
+def unchanged(payload: Payload) -> Payload | None:
     """Return a payload unchanged, as it already has Claude Code's keys."""
     return payload
 
@@ -142,20 +142,19 @@ def nested_decision(event: str, decision: str, reason: str) -> Payload:
 class Host(Value):
     """An agent that gitmem remembers for.
 
-    `name` is the word of the command line. `events` has gitmem's name of each of the host's events that it is asked
-    for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the next prompt, or with the next event
-    that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
-    keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
-    session's record says. `decide` makes the answer to a call to be asked about or refused, `hears_before` says
-    whether the model is given what a hook says before a call. `edits` returns what `gitmem install` writes at a place.
-    `records` reads the lines of a transcript; `lines` reads these from a path, or returns None if it is a text file.
-    `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from the environment, the
-    home and the session's id, for hosts whose payloads name none. `subagents` are the paths of the transcripts of a
-    session's subagents. `sign` is the key of a line in an answer that the host shows to the user, "" if it shows none.
-    `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it asks for that;
-    `note` says what a user has to do once after installing. `slash` is what the host has people type before a command's
-    name. `programs` are its programs, if not its name alone. `off_switch` is the setting, by its keys, and the value
-    with which the host runs no hooks.
+    `name` is the word of the command line; `programs` are its programs, if not its name alone. `folder`, below the
+    home, shows that the host is there. `events` maps each of its events that get a hook to gitmem's name; an event with
+    `LATE` is answered with the next prompt, or with the next event that has `DUE`. `read` returns a payload with Claude
+    Code's keys, or None if memory does not need it; `recorded` adds what only the transcript says. `decide` makes the
+    answer that refuses a call, or has the user asked; `context_before_tools` says whether the model is given what a
+    hook says before a call. `edits` returns what `gitmem install` writes at a place. `records` reads the lines of a
+    transcript; `lines` reads these from a path, or returns None if it is a text file. `sessions` returns the paths of a
+    project's transcripts, `subagents` those of a session's subagents. `transcript` makes the path of one from the
+    environment, the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in an
+    answer that the host shows to the user, "" if it shows none. `trust` makes the tables by which the host trusts the
+    hooks in a file with this path and text, if it asks for that; `note` says what a user has to do once after
+    installing. `slash` is what users type before a command's name. `off_switch` is the setting, by its keys, and the
+    value with which the host runs no hooks.
     """
 
     name: str
@@ -164,11 +163,11 @@ class Host(Value):
     events: Mapping[str, str]
     edits: Callable[[Host, InstallPlace], Edits]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
-    read: Callable[[Payload], Payload | None] = as_it_is
+    read: Callable[[Payload], Payload | None] = unchanged
     recorded: Callable[[Payload], Payload] = dict
     answer: Callable[[str, str], Payload] = nested_answer
     decide: Callable[[str, str, str], Payload] = nested_decision
-    hears_before: bool = True
+    context_before_tools: bool = True
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
     lines: Callable[[str], Iterator[str] | None] | None = None
     sessions: Callable[[InstallPlace], list[str]] | None = None
@@ -186,11 +185,11 @@ class Host(Value):
         """What entries call it."""
         return "claude-code" if self.name == CLAUDE else self.name
 
-    def tells_later(self, event: str) -> bool:
+    def answers_late(self, event: str) -> bool:
         """Return whether this event, by gitmem's name, is only answered with the next prompt."""
         return f"{event}{LATE}" in self.events.values()
 
-    def tells_with(self, event: str) -> bool:
+    def sends_late_answers(self, event: str) -> bool:
         """Return whether late answers are sent with this event, by gitmem's name."""
         return event == _PROMPT or f"{event}{DUE}" in self.events.values()
 

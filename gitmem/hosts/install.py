@@ -104,7 +104,7 @@ class Manifest:
         if record is not None:
             records[path], folders = record, {*folders, *made}
         else:
-            folders = left_of(folders)
+            folders = remove_empty(folders)
         if not records:  # and the folders that were made for it
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
@@ -129,7 +129,7 @@ class Manifest:
         return records, folders
 
 
-def left_of(folders: Iterable[str]) -> set[str]:
+def remove_empty(folders: Iterable[str]) -> set[str]:
     """Remove the empty folders; return the others."""
     for folder in sorted(folders, key=len, reverse=True):
         with contextlib.suppress(OSError):
@@ -178,7 +178,7 @@ def _is_stamp(text: str) -> bool:
     return False
 
 
-def plan_whole(path: str, content: bytes | None) -> SettingsChange:
+def plan_file(path: str, content: bytes | None) -> SettingsChange:
     """Plan to write a gitmem file that needs no record, or with None to remove it."""
     return SettingsChange(path, _read(path), content)
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.hosts.edits import SERVER, edits_of
-from gitmem.hosts.host import Host, InstallPlace, Scope, is_ours
+from gitmem.hosts.host import Host, InstallPlace, Scope, is_gitmem_hook
 from gitmem.hosts.install import is_present
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HOOKS, MCP, ServerEdit
@@ -243,7 +243,7 @@ def _gemini(host: Host, place: InstallPlace) -> Found:
     paths = [*_managed_paths(host.name), *settings_paths(host, place)]
     settings_of = {path: _settings(path) for path in paths}
     for path, settings in settings_of.items():
-        if any(is_ours(name) for name in _names(settings, "hooksConfig", "disabled")):
+        if any(is_gitmem_hook(name) for name in _names(settings, "hooksConfig", "disabled")):
             yield Obstacle(HOOKS, f"{host.title} runs no hook that hooksConfig.disabled names in {path}", _OPEN)
         allowed = _at(settings, "mcp", "allowed")
         if SERVER in _names(settings, "mcp", "excluded") or (isinstance(allowed, list) and SERVER not in allowed):
@@ -307,7 +307,7 @@ def _pi(host: Host, place: InstallPlace) -> Found:
     if place.scope is Scope.USER:
         return
     folder = place.own(host.folder)
-    answers, usual = _settings(os.path.join(folder, "trust.json")), _settings(os.path.join(folder, "settings.json"))
+    answers, usual = (_settings(os.path.join(folder, name)) for name in ("trust.json", "settings.json"))
     decided = (value for around in _around(place.project) if isinstance(value := _at(answers, around), bool))
     by_default = {"always": True, "never": False}.get(str(_at(usual, "defaultProjectTrust")))
     yield from _folder(host, next(decided, by_default))

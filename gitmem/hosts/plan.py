@@ -10,8 +10,8 @@ from gitmem.errors import RefusedError
 from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, plan_edits, plan_whole
-from gitmem.hosts.script import made_settings
+from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, plan_edits, plan_file
+from gitmem.hosts.script import created_settings
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, SKILL, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
 from gitmem.values import Value
@@ -45,7 +45,7 @@ def plan_install(
 ) -> InstallPlan:
     """Plan the files of one host; none may be a link out of the project, whose git folder is `common_dir`."""
     records = manifest.records() if manifest else {}
-    items, made = _items(host, place, parts, records, trust=trust), made_settings(place.home)
+    items, made = _items(host, place, parts, records, trust=trust), created_settings(place.home)
     changes, others = [], []
     for path, edits in by_path(items).items():
         change = plan_edits(path, edits, records.get(path), made)
@@ -99,7 +99,7 @@ def plan_excluded(
     path = os.path.join(common_dir or "", "info", "exclude")
     if place.scope is Scope.USER or not common_dir or os.path.islink(path):
         return None
-    change = plan_whole(path, b"")
+    change = plan_file(path, b"")
     text = change.before or b""
     top = os.path.join(place.project, "")
     for edit in (edit for edit in edits if edit.path.startswith(top)):

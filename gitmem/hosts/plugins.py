@@ -32,7 +32,7 @@ from gitmem.hosts.host import (
     text_of,
     without_help,
 )
-from gitmem.hosts.registry import file_of
+from gitmem.hosts.registry import transcript_file
 from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime
@@ -78,7 +78,7 @@ def _unquoted(text: str) -> str:
 
 def _lines(path: str) -> Iterator[str] | None:
     """Return the parts of a session's messages as lines of JSON, in order; None for an exported session (text)."""
-    return None if file_of(path) == path else _database_lines(path)
+    return None if transcript_file(path) == path else _database_lines(path)
 
 
 def _database_lines(path: str) -> Iterator[str]:
@@ -191,11 +191,11 @@ def _refusing(event: str, decision: str, reason: str) -> Payload:
 
 
 def _pi(host: Host, place: InstallPlace) -> Edits:
-    from gitmem.hosts.edits import plugin_file, usual
+    from gitmem.hosts.edits import plugin_file, usual_edits
 
     folder = place.folder(host.folder if place.scope is Scope.USER else ".pi")
     server = place.server | {"exposure": "direct"}
-    return usual(
+    return usual_edits(
         folder, plugin_file("pi.js", folder, "extensions", "gitmem.js"), os.path.join(folder, "mcp.json"), server
     )
 
@@ -214,7 +214,7 @@ def _amp(host: Host, place: InstallPlace) -> Edits:
 
 
 def _opencode(host: Host, place: InstallPlace) -> Edits:
-    from gitmem.hosts.edits import config_folder, plugin_file, slash_commands, usual
+    from gitmem.hosts.edits import config_folder, plugin_file, slash_commands, usual_edits
 
     folder, settings = os.path.join(place.project, f".{host.name}"), os.path.join(place.project, f"{host.name}.json")
     if place.scope is Scope.USER:
@@ -225,7 +225,7 @@ def _opencode(host: Host, place: InstallPlace) -> Edits:
     words = place.server["args"]
     started = [place.server["command"], *(words if isinstance(words, list) else ())]
     server = {"type": "local", "command": started, "enabled": True}
-    return usual(folder, plugin._replace(data=named), settings, server, *slash_commands(folder), key="mcp")
+    return usual_edits(folder, plugin._replace(data=named), settings, server, *slash_commands(folder), key="mcp")
 
 
 def _make_host(name: str, title: str) -> Host:
@@ -239,7 +239,7 @@ def _make_host(name: str, title: str) -> Host:
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
         decide=_refusing,
-        hears_before=False,
+        context_before_tools=False,
         records=partial(records, read=_read_item),
         lines=_lines,
         sessions=partial(_sessions, name),
@@ -298,7 +298,7 @@ PI = Host(
     events={event: event for event in WITH_FAILURES},
     read=_pi_read,
     decide=_refusing,
-    hears_before=False,
+    context_before_tools=False,
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
 )

@@ -45,7 +45,7 @@ def find_host(name: str) -> Host:
     return host
 
 
-def caller(payload: Mapping[str, object], named: str) -> str:
+def sender(payload: Mapping[str, object], named: str) -> str:
     """Return the name of the host that sent a payload; `named` is the host whose settings contain the hook.
 
     Some hosts also run the hooks of Claude Code's settings and plugins; the payload then identifies the host. Copilot
@@ -68,7 +68,7 @@ def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[
     `event` is gitmem's name of the event, for hosts whose payloads lack it; `home` is used to find transcripts that
     payloads do not name.
     """
-    name = caller(payload, named)
+    name = sender(payload, named)
     if name == CLAUDE:
         return "claude-code", payload
     host = find_host(name)
@@ -79,12 +79,12 @@ def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[
     return host.label, read | {"transcript_path": path}
 
 
-def name_of(label: str) -> str:
+def host_name(label: str) -> str:
     """Return the name of the host with this label in entries."""
     return label if label in _HOSTS else CLAUDE
 
 
-def file_of(transcript: str) -> str:
+def transcript_file(transcript: str) -> str:
     """Return the file that contains a transcript; a database contains many, as `…/opencode.db#SESSION`."""
     before, mark, _ = transcript.rpartition(_DATABASE)
     return f"{before}.db" if mark else transcript

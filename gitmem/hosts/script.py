@@ -19,7 +19,7 @@ from gitmem.errors import RefusedError
 from gitmem.git.locking import writing_alone
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, hook_script, is_current, script_path
-from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
+from gitmem.hosts.install import SettingsChange, carry_out, is_present, missing_folders, plan_file, remove_empty
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS
@@ -28,12 +28,12 @@ from gitmem.platform.safe_open import drop_file, read_json, read_small
 
 
 def recorded_agents(
-    project: str, home: str, environ: Mapping[str, str], heard: Callable[[str], float]
+    project: str, home: str, environ: Mapping[str, str], last_event_of: Callable[[str], float]
 ) -> tuple[list[str], list[str]]:
     """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks do not run.
 
-    Both have gitmem's hooks, in a project's settings or the user's. `heard` returns the time of the last event of an
-    agent (by label) since its installation: with one it needs no more answers from the user.
+    Both have gitmem's hooks, in a project's settings or the user's. `last_event_of` returns, by its label, the time
+    of an agent's last event since its installation, 0 without one: after an event it asks the user nothing more.
     """
     titles, off = [], []
     for host in map(find_host, NAMES):
@@ -41,23 +41,22 @@ def recorded_agents(
         hooked = [place for place in places if hooked_file(host, place)]
         if not hooked:
             continue
-        if stops := stops_of(host, hooked, heard=heard(host.label)):
+        if stops := hook_obstacles(host, hooked, last_event=last_event_of(host.label)):
             off.append(f"{stops[0].message}. {stops[0].remedy}")
         else:
             titles.append(host.title)
     return titles, off
 
 
-def stands(obstacle: Obstacle, heard: float) -> bool:
-    """Return whether no event that was `heard` refutes an obstacle of hooks."""
-    return heard <= (0 if obstacle.asked else obstacle.since)
+def is_refuted(obstacle: Obstacle, last_event: float) -> bool:
+    """Return whether an event of this time shows that an obstacle no longer stops hooks; 0 stands for no event."""
+    return last_event > (0 if obstacle.asked else obstacle.since)
 
 
-def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> list[Obstacle]:
+def hook_obstacles(host: Host, hooked: Sequence[InstallPlace], *, last_event: float) -> list[Obstacle]:
     """Return what prevents all of a host's installed hooks from running; nothing if those of one place run.
 
-    An event `heard` later disproves an obstacle: a question if it came after the installation, a setting if after its
-    change; but the script must exist.
+    Obstacles that the time `last_event` refutes are left out, but the script must exist.
     """
     script = script_path(hooked[0].home) if hooked else ""
     if script and not os.path.exists(script):
@@ -65,7 +64,7 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
             Obstacle(HOOKS, f"{script}, which the hooks read, is missing", f"'gitmem install {host.name}' renews it.")
         ]
     stops = [
-        [obstacle for obstacle in obstacles(host, place) if obstacle.part == HOOKS and stands(obstacle, heard)]
+        [item for item in obstacles(host, place) if item.part == HOOKS and not is_refuted(item, last_event)]
         for place in hooked
     ]
     return stops[0] if stops and all(stops) else []
@@ -118,12 +117,12 @@ def lock_settings(home: str) -> Iterator[set[str]]:
             folders |= _listed(home, "folders") | made
             yield folders
     finally:
-        left_of(folders)
+        remove_empty(folders)
 
 
 def plan_script(home: str, program: str) -> SettingsChange:
     """Plan to write the script, which starts `program` if the PATH has none; raises RefusedError."""
-    change = plan_whole(script_path(home), hook_script(program))
+    change = plan_file(script_path(home), hook_script(program))
     if change.before and not change.before.startswith(_BEGINS):
         raise RefusedError(f"{change.path} is not gitmem's.", "Move it away, then install again.")
     return change
@@ -131,27 +130,27 @@ def plan_script(home: str, program: str) -> SettingsChange:
 
 def put_script(change: SettingsChange, home: str, settings: str, folders: set[str]) -> None:
     """Write the script, and record the settings that need it and the folders made for it."""
-    _write_users(home, {*_listed(home, "files"), settings}, folders, made_settings(home))
+    _write_users(home, {*_listed(home, "files"), settings}, folders, created_settings(home))
     carry_out(change)
 
 
-def note_made(home: str, changes: Collection[SettingsChange], folders: set[str]) -> None:
+def record_created(home: str, changes: Collection[SettingsChange], folders: set[str]) -> None:
     """Record which settings files gitmem created, for other hosts, and for when the manifest goes with the memory."""
-    known = made_settings(home)
+    known = created_settings(home)
     made = known.difference(change.path for change in changes)
     made.update(change.path for change in changes if change.record and change.record.created)
     if made != known:
         _write_users(home, _listed(home, "files"), folders, made)
 
 
-def made_settings(home: str) -> set[str]:
+def created_settings(home: str) -> set[str]:
     """Return the settings files that gitmem created and no user did."""
     return _listed(home, "made")
 
 
 def drop_script(home: str, taken: Collection[str], *, dry_run: bool) -> list[SettingsChange]:
     """Record that these settings no longer use gitmem; remove the script or record once unused, and return that."""
-    users, made = _listed(home, "files"), made_settings(home)
+    users, made = _listed(home, "files"), created_settings(home)
     if not users.union(made).intersection(taken):
         return []
     left, still = ({path for path in paths.difference(taken) if b"gitmem" in content(path)} for paths in (users, made))
@@ -167,7 +166,7 @@ def drop_script(home: str, taken: Collection[str], *, dry_run: bool) -> list[Set
 
 def plan_removal(home: str) -> list[SettingsChange]:
     """Plan to remove the script and the record beside it."""
-    users, script = plan_whole(_users_path(home), None), plan_whole(script_path(home), None)
+    users, script = plan_file(_users_path(home), None), plan_file(script_path(home), None)
     return [users] * bool(users.before) + [script] * (script.before or b"").startswith(_BEGINS)
 
 
@@ -195,7 +194,7 @@ def _listed(home: str, key: str) -> set[str]:
 def _write_users(home: str, users: set[str], folders: set[str], made: set[str]) -> None:
     value = {"v": 1, "folders": sorted(folders), "files": sorted(users), "made": sorted(made)}
     text = json.dumps(value, indent=1)
-    carry_out(plan_whole(_users_path(home), text.encode()))
+    carry_out(plan_file(_users_path(home), text.encode()))
 
 
 _EVENT = "PostToolUse"

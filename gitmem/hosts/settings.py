@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitmem.hosts.host import is_ours
+from gitmem.hosts.host import is_gitmem_hook
 from gitmem.hosts.json_settings import (
     JsonItem,
     JsonNode,
@@ -126,7 +126,7 @@ class HookPlace(Value):
 
     def removed(self, text: str) -> str:
         """Return the text without the hook, and without its group unless a user added another hook to it."""
-        if self.hooks is not self.listed and all(is_ours(_command(item)) for item in self.hooks.items or ()):
+        if self.hooks is not self.listed and all(is_gitmem_hook(_command(item)) for item in self.hooks.items or ()):
             return remove(text, self.listed, self.group)
         return remove(text, self.hooks, self.hook)
 
@@ -143,11 +143,11 @@ def hook_places(text: str) -> Iterator[HookPlace]:
             raise SettingsError(f'has something else than a list under "{HOOKS}", "{member.key}"')
     for event, listed in {member.key: member.node for member in members}.items():
         for group, element in enumerate(listed.items or ()):
-            if is_ours(_command(element)):
+            if is_gitmem_hook(_command(element)):
                 yield HookPlace(event, listed, group, listed, group)
             hooks = element.node.get(HOOKS)
             for hook, item in enumerate(hooks.items or ()) if hooks else ():
-                if hooks and is_ours(_command(item)):
+                if hooks and is_gitmem_hook(_command(item)):
                     yield HookPlace(event, listed, group, hooks, hook)
 
 

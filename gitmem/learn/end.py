@@ -14,7 +14,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.hosts.host import CLAUDE
-from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
+from gitmem.hosts.registry import find_host, read_transcript, transcript_file, writer
 from gitmem.learn.concepts import group
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.facts import keep_turn, learn
@@ -264,7 +264,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     problems = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
-    shows_notice = lost if turns else os.path.getsize(file_of(path))
+    shows_notice = lost if turns else os.path.getsize(transcript_file(path))
     notice = f"{plain(path)}: {'; '.join(filter(None, problems))}."
     for session in dict.fromkeys(turn.session for turn in turns):
         own = [turn for turn in turns if turn.session == session]

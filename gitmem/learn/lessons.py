@@ -36,7 +36,7 @@ from gitmem.model.project_knowledge import (
 )
 from gitmem.model.similarity import SAME_ERROR
 from gitmem.model.turns import Turn
-from gitmem.project.code import Past, list_files, project_code
+from gitmem.project.code import ProjectHistory, list_files, project_code
 from gitmem.project.manifests import manifest_lines, manifests_in
 from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import boot_lines, redacted
@@ -173,7 +173,7 @@ def learn_project(store: Store) -> str | None:
     code = project_code(root, store.context.environ)
     if code is not None and code.root != os.path.realpath(root):
         code = None  # the project is a folder of some other repository
-    past = code.past() if code is not None else Past()
+    past = code.past() if code is not None else ProjectHistory()
     mark_stale(store, past)
     learned = [knowledge for knowledge in _read_project(store, os.path.realpath(root), past) if knowledge.lines]
 
@@ -203,7 +203,7 @@ def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
     return read
 
 
-def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
+def _read_project(store: Store, top: str, past: ProjectHistory) -> Iterator[Knowledge]:
     files = past.files or list_files(top)
     existing = frozenset(files)
     errors: Counter[str] = Counter()
@@ -216,7 +216,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 
 
-def mark_stale(store: Store, past: Past) -> str | None:
+def mark_stale(store: Store, past: ProjectHistory) -> str | None:
     """Mark patterns as stale if most of their files are gone or changed often; return the commit, if any."""
     existing = frozenset(past.files)
 

@@ -19,7 +19,7 @@ from gitmem.model.command import only_reads
 from gitmem.model.concept import Concept
 from gitmem.model.exchange import listed_files
 from gitmem.model.fact import Fact, FactKind, day_of
-from gitmem.model.outcome import Outcome, told_error, verdict_of
+from gitmem.model.outcome import Outcome, error_line, verdict_of
 from gitmem.model.similarity import WEIGHED, stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
@@ -213,7 +213,7 @@ def _stated(words: UserWords) -> str:
 
 def _failed(turn: Turn) -> Iterator[str]:
     """Yield a turn's last failing commands, each once, with the error and the changes until it worked."""
-    failures = [failure for failure in turn.failures if told_error(failure.error)]
+    failures = [failure for failure in turn.failures if error_line(failure.error)]
     last = [failure for failure in failures if not (failure.again and len(failures) > _MOST_FAILURES)]
     for failure in last[-_MOST_FAILURES:]:
         yield f"FAILED `{_clipped(failure.command, _COMMAND)}`: {_clipped(failure.error, _ERROR)}"

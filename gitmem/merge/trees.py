@@ -30,12 +30,12 @@ def merge_trees(
     names = _renamed(base, sides)
     for path, targets in sorted(names.items()):  # not by side: both may have renamed different files to one name
         _merge_renamed(merged, path, targets, base, sides)
-    followed = set(names) | {target for targets in names.values() for target in targets if target}
-    for name, twin in _twins(base, sides, followed):
+    handled = set(names) | {target for targets in names.values() for target in targets if target}
+    for name, twin in _twins(base, sides, handled):
         _put(merged, twin, None)
         _add(merged, name, None, ours.get(name, ours.get(twin)), theirs.get(name, theirs.get(twin)))
-        followed |= {name, twin}
-    for path in sorted({*base, *ours, *theirs} - followed):
+        handled |= {name, twin}
+    for path in sorted({*base, *ours, *theirs} - handled):
         _add(merged, path, base.get(path), ours.get(path), theirs.get(path))
     _part_names(merged, base, around)
     return merged
@@ -90,10 +90,10 @@ def _renamed(
 
 
 def _twins(
-    base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
+    base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], handled: Collection[str]
 ) -> Iterable[tuple[str, str]]:
     """Return both names of each document that the sides added to one folder under different names, the lesser first."""
-    new = [sorted(side.keys() - base.keys() - {*followed}) for side in sides]
+    new = [sorted(side.keys() - base.keys() - {*handled}) for side in sides]
     added = [{(path.rpartition("/")[0], id_in(path)): path for path in paths if is_id(id_in(path))} for paths in new]
     for key in sorted(added[0].keys() & added[1].keys()):
         first, second = added[0][key], added[1][key]

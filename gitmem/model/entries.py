@@ -23,7 +23,7 @@ from gitmem.model.exchange import (
     render,
     render_fields,
 )
-from gitmem.model.outcome import Outcome, judge_outcome, told_error
+from gitmem.model.outcome import Outcome, error_line, judge_outcome
 from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
@@ -130,7 +130,7 @@ def _read(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
     """Return a turn with its request, result and relative files, None if nothing was said or done in it."""
-    failures = [failure for failure in turn.failures if told_error(failure.error)]
+    failures = [failure for failure in turn.failures if error_line(failure.error)]
     for root in filter(None, roots):
         places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
         failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
@@ -179,7 +179,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     errors = []
     for failure in turn.failures:
         end = f"{FIX_MARK}{_fixed(failure, korean=korean)}" if _is_fixed(failure) else ""
-        errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
+        errors.append(f"{_code(failure.command or failure.tool)}: {error_line(failure.error)}{end}")
     outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.UNKNOWN
     return Fields(
         request=without_middle(turn.prompt, PROMPT_LENGTH),
@@ -201,7 +201,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
     for failure in list(last.values())[-_FAILURES_SHOWN:]:
         end = _fixed(failure, korean=korean) if _is_fixed(failure) else _UNFIXED[korean]
         failed.append(
-            f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
+            f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {error_line(failure.error)} → {end}"
         )
     exchange = Exchange(
         turn.exchange_id,

@@ -8,7 +8,7 @@ from gitmem.document.message import one_line
 from gitmem.model.command import only_reads, works_now
 from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import ErrorSignature, is_again, read_error
-from gitmem.model.outcome import told_error
+from gitmem.model.outcome import error_line
 from gitmem.model.pattern import MAX_FILES, Case, ErrorOccurrence
 from gitmem.model.turns import Failure, Turn, effect_of
 
@@ -65,7 +65,7 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
 
 def _is_error(failure: Failure) -> bool:
     """Return whether a failed call is an error, not a command that only reads or a call that the host refused."""
-    return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
+    return bool(failure.command) and not only_reads(failure.command) and bool(error_line(failure.error))
 
 
 def _fixed_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Failure:

@@ -159,7 +159,7 @@ def details_without(done: str, sentence: str) -> str:
     return " ".join(LEADS_ON.sub("", rest).split())
 
 
-def took_the_place(now: Exchange, captured: Exchange) -> bool:
+def is_as_captured(now: Exchange, captured: Exchange) -> bool:
     """Return whether the request and answer in an entry are still those that its turn wrote."""
     return now.raw and (now.summary, now.details) == (captured.summary, captured.details)
 

@@ -118,9 +118,9 @@ def _written(line: Sequence[ShellCommand], kinds: frozenset[str]) -> Iterator[To
     Commands in such texts are not run.
     """
     for command in line:
-        text = command.text or ("" if COMMAND in kinds else command.heard or command.prints)
+        text = command.text or ("" if COMMAND in kinds else command.piped_text or command.prints)
         if command.name in _DATABASES:
-            yield ToolCall(text="\n".join((*command.words[1:], command.text, command.heard)))
+            yield ToolCall(text="\n".join((*command.words[1:], command.text, command.piped_text)))
         elif text and (paths := command.writes()):
             yield ToolCall(paths=paths, text=text)
 

@@ -64,11 +64,11 @@ def updated_body(
     newline: str = "\n",
     *,
     new: Mapping[str, str] | None = None,
-    gone: Collection[str] = (),
+    removed: Collection[str] = (),
 ) -> str:
     """Return the body of `memory.md` with its lines updated from these facts.
 
-    `facts` are all facts with a line, and their successors. Lines of facts not in force, and of those in `gone`, are
+    `facts` are all facts with a line, and their successors. Lines of facts not in force, and of those in `removed`, are
     removed. `new` are the ids of facts that get a line, each with its local time.
     """
     marks = marks_of(facts.values())
@@ -76,7 +76,7 @@ def updated_body(
     for entry in reversed(entries):
         identifier = entry.entry.id
         fact = facts.get(identifier)
-        if identifier in gone or marks.has_ended(identifier):
+        if identifier in removed or marks.has_ended(identifier):
             body = body[: entry.start] + body[entry.end :]
         elif fact is not None and entry.entry.text != fact.text:
             body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)

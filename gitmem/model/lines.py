@@ -74,7 +74,8 @@ class Marks(Value):
 
     def has_ended(self, identifier: str) -> bool:
         """Return whether a fact is no longer in force; False if another author ended it and the user must answer."""
-        return identifier in self.statuses and not self.statuses[identifier].holds and identifier not in self.changes
+        status = self.statuses.get(identifier)
+        return status is not None and not status.is_in_force and identifier not in self.changes
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
         """Return the facts that a memory, by its id (or "") and text, states differently from now."""
@@ -127,14 +128,14 @@ class Marks(Value):
         if status is None:
             return ""
         words = [str(status.place)] if status.place else []
-        words += [TWO_VERSIONS] * (status.holds and self.facts[identifier].has_two_versions)
+        words += [TWO_VERSIONS] * (status.is_in_force and self.facts[identifier].has_two_versions)
         rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
         own = self.facts[identifier]
         newer = [rival for rival in rivals if (rival.when, rival.id) > (own.when, own.id)]
         if newer or (status.disputes and not rivals):  # until a user decides, the newest counts
             others = ": " + " / ".join(self._named(rival) for rival in newer) if newer else ""
             words.append(f"in dispute{' with' * bool(others)}{others}")
-        if words or status.holds:
+        if words or status.is_in_force:
             return "; ".join(words)
         since = f" since {status.since:%Y-%m-%d}" if status.since else ""
         if status.successor not in self.facts:
@@ -200,11 +201,11 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
     for fact in known.values():
         for source in fact.sources:
             sources.setdefault(tail_of(source), []).append(fact.id)
-        if fact.is_reworded and statuses[fact.id].holds and len(fact.name) >= SHORTEST:
+        if fact.is_reworded and statuses[fact.id].is_in_force and len(fact.name) >= SHORTEST:
             form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
             if not re.search(form, normalized(fact.description)):
                 wordings[fact.id] = form
-    other = {fact_id for fact_id, status in statuses.items() if fact_id in places or not status.holds}
+    other = {fact_id for fact_id, status in statuses.items() if fact_id in places or not status.is_in_force}
     # Needed only for comparison with ended and reworded facts.
     is_any_old = other or wordings
     in_force = frozenset(normalized(fact.description) for fact in known.values() if is_any_old and fact.id not in other)

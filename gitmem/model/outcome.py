@@ -20,7 +20,7 @@ _NOT_FAILED = ("<tool_use_error>", "[Request interrupted")
 _SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
 
 
-def told_error(text: str) -> str:
+def error_line(text: str) -> str:
     """Return the most informative line of an error, "" for no failure.
 
     An exit code that means "no", as grep's, is no failure, nor is a call refused by the user or the host.

@@ -60,7 +60,7 @@ def commands(script: str, depth: int = 0) -> list[ShellCommand]:
             inner = _script(run)
             runs.append(command._replace(words=run))
             if not inner and _reads_script(run):
-                inner = command.text or command.heard
+                inner = command.text or command.piped_text
             runs += commands(inner, depth + 1) if inner and depth < _DEEPEST else []
     return runs
 

@@ -29,14 +29,14 @@ _MOST_COMMANDS, _DEEPEST = 200, 8  # substitutions within substitutions
 class ShellCommand(Value):
     """A command: its words, the files that it writes by redirection, and whether the one before is piped into it.
 
-    `text` is its input from a here-document or here-string, `heard` the output of an `echo` piped into it.
+    `text` is its input from a here-document or here-string, `piped_text` the output of an `echo` piped into it.
     """
 
     words: tuple[str, ...]
     redirected: tuple[str, ...] = ()
     is_piped: bool = False
     text: str = ""
-    heard: str = ""
+    piped_text: str = ""
 
     @property
     def name(self) -> str:
@@ -119,9 +119,9 @@ class ShellReader:
     def _end_command(self, sign: str) -> None:
         self._end_word()
         if self._words:
-            heard = self._found[-1].prints if self._is_piped and self._found else ""
+            piped_text = self._found[-1].prints if self._is_piped and self._found else ""
             words, targets = tuple(self._words), tuple(self._targets)
-            self._found.append(ShellCommand(words, targets, self._is_piped, self._text, heard))
+            self._found.append(ShellCommand(words, targets, self._is_piped, self._text, piped_text))
         self._begin(is_piped=sign in {"|", "|&"} or (self._is_piped and not self._words))
         if sign == "\n":
             for end, index in self._ends:

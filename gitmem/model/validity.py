@@ -116,7 +116,7 @@ class Status(Value):
     place: FactPlace | None = None
 
     @property
-    def holds(self) -> bool:
+    def is_in_force(self) -> bool:
         """Return whether the fact is in force, disputed or not."""
         return self.standing in _HOLDING
 
@@ -174,7 +174,7 @@ def in_force(facts: Iterable[Fact]) -> list[Fact]:
     """Return the facts in force, in order, each once."""
     known = {fact.id: fact for fact in facts}
     statuses = fact_statuses(known.values())
-    return [fact for fact in known.values() if statuses[fact.id].holds]
+    return [fact for fact in known.values() if statuses[fact.id].is_in_force]
 
 
 def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:

@@ -16,7 +16,7 @@ from gitmem.model.command import has_effect, only_reads, works_now
 from gitmem.model.entries import relative_files
 from gitmem.model.error import read_error
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
-from gitmem.model.outcome import told_error
+from gitmem.model.outcome import error_line
 from gitmem.model.request import TaskType, classify, follows_up
 from gitmem.model.similarity import says_the_same
 from gitmem.model.turns import is_trivial, turn_key
@@ -271,7 +271,7 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
-    said = told_error(output)
+    said = error_line(output)
     said = one_line(said[max(said.find(kind), 0) :], LINE)
     seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed, said=said)
     same = (seen.command, seen.type, seen.message)
@@ -366,7 +366,7 @@ def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     memory = _with_call(memory, event, worked=False)
     # A call refused by the user or the host, or a search without hits, is no error. For other tools than commands
     # nothing shows later whether they work.
-    if not event.command or not told_error(event.text) or only_reads(event.command):
+    if not event.command or not error_line(event.text) or only_reads(event.command):
         return memory
     return fail(memory, event.text, event.at.isoformat(), command=_what(memory, event))
 

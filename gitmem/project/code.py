@@ -100,7 +100,7 @@ class ProjectCommit(Value):
     files: tuple[str, ...]
 
 
-class Past(Value):
+class ProjectHistory(Value):
     """The commit that HEAD names ("" without one), its files, and its last commits without merges."""
 
     commit: str = ""
@@ -145,17 +145,17 @@ class ProjectCode(Value):
             return ""
         return output.decode("utf-8", "replace")
 
-    def past(self) -> Past:
+    def past(self) -> ProjectHistory:
         """Return the project's past; an empty one if git fails."""
         options = (f"-{_COMMITS}", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--name-only", "-z")
         try:
             files = tuple(self._names("HEAD")[:_MAX_FILES])
             log = self.git.run("log", *options, _FORMAT, "HEAD", "--", timeout=_PATIENT)
         except GitmemError:
-            return Past()
+            return ProjectHistory()
         records = log.decode("utf-8", "replace").split("\x01")[1:]
         commits = tuple(filter(None, map(_commit, records)))
-        return Past(commits[0].id if commits else "", files, commits)
+        return ProjectHistory(commits[0].id if commits else "", files, commits)
 
     def _names(self, tree: str) -> list[str]:
         return _split(self.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, timeout=_PATIENT))

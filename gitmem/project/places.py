@@ -35,8 +35,8 @@ _UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit is 
 _ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds that are never reused
 _GRACE = 0.3  # more seconds for the questions about lines; without an answer no fact is marked
 _LONG_LINE = 8  # characters of a line that identifies its origin
-_MOST_BROUGHT = 100  # files of a branch that are cached
-_MOST_STAND = 0.8  # share of a branch's lines that must exist after a squash or a rebase with changes
+_MAX_FILES = 100  # files of a branch that are cached
+_MIN_SHARE = 0.8  # share of a branch's lines that must exist after a squash or a rebase with changes
 _Answers = dict[str, list[str]]  # by fact its key, its ground and the changed files, as cached
 
 
@@ -52,11 +52,11 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
         return {}
     tips = _tips(code, {fact.branch for fact in facts} - {"", branch})
     answered: _Answers = {}
-    brought: dict[str, list[str] | None] = {}
+    branch_files: dict[str, list[str] | None] = {}
     with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
         read = read_json(cached)
-        answered, brought = dict(read["facts"]), dict(read.get("brought", {}))
-    keys = {fact.id: f"{head} {_said(fact):x} {tips.get(fact.branch, '')} {branch}" for fact in facts}
+        answered, branch_files = dict(read["facts"]), dict(read.get("brought", {}))
+    keys = {fact.id: f"{head} {_digest_of(fact):x} {tips.get(fact.branch, '')} {branch}" for fact in facts}
     due = [fact for fact in facts if answered.get(fact.id, ("",))[0] != keys[fact.id]]
     if due:
         with (
@@ -64,11 +64,11 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
             Objects(code.git) as objects,
             time_limit(seconds + _GRACE, objects.kill),
         ):
-            question = _Question(code, objects, branch, head, tips, answered, brought, keys, seconds)
+            question = _Question(code, objects, branch, head, tips, answered, branch_files, keys, seconds)
             certain, likely = question.answer(due)
             answered.update(certain)
             if certain:
-                write_json(cached, {"v": 1, "facts": answered, "brought": brought})
+                write_json(cached, {"v": 1, "facts": answered, "brought": branch_files})
             answered.update(likely)
     by_id = {fact.id: fact for fact in facts}
     return {
@@ -80,7 +80,7 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     }
 
 
-def _said(fact: Fact) -> int:
+def _digest_of(fact: Fact) -> int:
     text = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
     return zlib.crc32(text.encode("utf-8", "replace"))
 
@@ -119,8 +119,8 @@ class _Question(Value):
     """Decides whether facts apply to what is checked out: one git process reads all objects, others examine merges.
 
     In a hurry an earlier answer for another commit is reused. `tips` are those of facts' other branches, local or as
-    last fetched; `kept` are earlier answers; `brought` has the files of each commit that was then unmerged, None if
-    they are many or unknown.
+    last fetched; `kept` are earlier answers; `branch_files` has the files of each then unmerged commit, None if they
+    are many or unknown.
     """
 
     code: ProjectCode
@@ -129,7 +129,7 @@ class _Question(Value):
     head: str
     tips: Mapping[str, str]
     kept: _Answers
-    brought: dict[str, list[str] | None]
+    branch_files: dict[str, list[str] | None]
     keys: Mapping[str, str]
     seconds: float
 
@@ -137,16 +137,16 @@ class _Question(Value):
         """Return certain answers, and likely ones for facts without time to check."""
         deadline = time.monotonic() + self.seconds
         is_hurried = self.seconds < _UNHURRIED
-        certain = {} if is_hurried else self._carried(facts)
+        certain = {} if is_hurried else self._still_valid(facts)
         uncertain = [fact for fact in facts if fact.id not in certain]
         read = _Read(self.objects, uncertain, self.head)
         likely: _Answers = {}
         unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
         for fact in uncertain:
-            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
+            changed = tuple(path for path in read.cited[fact.id] if not read.has_cited_lines(fact, path, self.head))
             if not changed and (fact.lines or fact.branch == self.branch):  # whatever its commit is
                 certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
-            elif is_hurried and self._before(fact)[:1] not in _ASKED_ALWAYS:
+            elif is_hurried and self._earlier(fact)[:1] not in _ASKED_ALWAYS:
                 likely[fact.id] = self._likely(fact, changed)
             else:
                 unclear[fact.id] = fact, changed
@@ -179,29 +179,29 @@ class _Question(Value):
         a commit's changes, or raises TimeoutError.
         """
         tip, stays = self.tips.get(fact.branch, ""), fact.branch == self.branch
-        if stays and oid == self.head and not read.stood(fact):
+        if stays and oid == self.head and not read.had_cited_lines(fact):
             return Ground.HERE
         if not oid:
             return Ground.UNKNOWN if fact.commit else Ground.HERE
-        ended = is_ancestor and (read.stood(fact) if changed else not tip)
-        unborn = changed and tip == oid and is_ancestor  # nothing was committed on its branch
+        ended = is_ancestor and (read.had_cited_lines(fact) if changed else not tip)
+        is_empty = changed and tip == oid and is_ancestor  # nothing was committed on its branch
         targets = filter(None, ("" if is_ancestor else oid, tip))
-        if not fact.branch or stays or ended or (not unborn and any(map(merged, targets))):
+        if not fact.branch or stays or ended or (not is_empty and any(map(merged, targets))):
             return Ground.STALE if changed else Ground.HERE
         elsewhere = Ground.BRANCH if changed else Ground.LEARNED
         return elsewhere if tip else Ground.WAITS
 
-    def _before(self, fact: Fact) -> list[str]:
+    def _earlier(self, fact: Fact) -> list[str]:
         """Return the earlier answer for another checked-out commit, if the fact and its branch have not changed."""
         key, *answer = self.kept.get(fact.id, ("",))
         return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
 
     def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
-        ground = (self._before(fact) or [Ground.LEARNED])[0]
-        told_here = Ground.STALE.value if changed else Ground.HERE.value
-        return [self.keys[fact.id], told_here if ground in (Ground.HERE, Ground.STALE) else ground, *changed]
+        ground = (self._earlier(fact) or [Ground.LEARNED])[0]
+        here = Ground.STALE.value if changed else Ground.HERE.value
+        return [self.keys[fact.id], here if ground in (Ground.HERE, Ground.STALE) else ground, *changed]
 
-    def _carried(self, facts: Sequence[Fact]) -> _Answers:
+    def _still_valid(self, facts: Sequence[Fact]) -> _Answers:
         """Return cached answers for an ancestor of what is checked out that are valid for it, too.
 
         An ancestor stays one, and an unmerged branch stays unmerged as long as none of its files changed and no new
@@ -209,7 +209,7 @@ class _Question(Value):
         """
         old: dict[str, list[Fact]] = {}
         for fact in facts:
-            if self._before(fact):
+            if self._earlier(fact):
                 old.setdefault(self.kept[fact.id][0].partition(" ")[0], []).append(fact)
         before = max(old, key=lambda head: len(old[head]), default="")
         git, span = self.code.git, f"{before}...{self.head}"
@@ -226,30 +226,30 @@ class _Question(Value):
         for folders in [path.split("/")[:-1] for path in changed]:
             changed |= {"/".join(folders[: depth + 1]) for depth in range(len(folders))}
 
-        def goes_on(fact: Fact, ground: str) -> bool:
+        def is_valid(fact: Fact, ground: str) -> bool:
             cited = (*fact.files, *(item.partition(" ")[2] for item in fact.lines))
             if ground == Ground.UNKNOWN or not changed.isdisjoint(cited):
                 return False
             if ground in (Ground.HERE, Ground.STALE):
                 return not (fact.commit and before.startswith(fact.commit))
             own = {oid[:SHORT] for oid in (fact.commit, self.tips.get(fact.branch, "")) if oid}
-            files = [self.brought.get(oid, []) for oid in own]
+            files = [self.branch_files.get(oid, []) for oid in own]
             return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
 
         answers = ((fact, self.kept[fact.id][1:]) for fact in old[before])
-        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}
+        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if is_valid(fact, was[0])}
 
     def _merged(self, target: str, deadline: float) -> bool:
         """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
 
         After a squash no commit has the same patch, but the lines that the branch added exist. For an unmerged commit,
-        store its files in `brought`. Raises TimeoutError.
+        store its files in `branch_files`. Raises TimeoutError.
         """
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise TimeoutError
         git, span = self.code.git, f"{self.head}...{target}"
-        self.brought[target[:SHORT]] = None
+        self.branch_files[target[:SHORT]] = None
         with contextlib.suppress(GitmemError):
             marks = git.run("cherry", self.head, target, timeout=remaining).decode().split("\n")[:-1]
             if all(line.startswith("-") for line in marks):
@@ -258,11 +258,11 @@ class _Question(Value):
             env = filters_off(git, self.code.common_dir)
             diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=remaining)
             listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
-            if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
+            if _has_added_lines(self.objects, self.head, lines.decode("utf-8", "replace")):
                 return True
             names = listed.split(b"\0")[1::2]
-            if len(names) <= _MOST_BROUGHT:
-                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names]
+            if len(names) <= _MAX_FILES:
+                self.branch_files[target[:SHORT]] = [os.fsdecode(name) for name in names]
         return False
 
 
@@ -296,12 +296,12 @@ class _Read:
         cited = ((fact, self.cited[fact.id]) for fact in facts)
         self._load([(f"{fact.commit}:{path}", items) for fact, paths in cited for path, items in paths.items()])
 
-    def stood(self, fact: Fact) -> bool:
+    def had_cited_lines(self, fact: Fact) -> bool:
         """Return whether a fact's commit has all lines that it cites."""
         self.load_commits([fact])
-        return all(self.stands(fact, path, fact.commit) for path in self.cited[fact.id])
+        return all(self.has_cited_lines(fact, path, fact.commit) for path in self.cited[fact.id])
 
-    def stands(self, fact: Fact, path: str, commit: str) -> bool:
+    def has_cited_lines(self, fact: Fact, path: str, commit: str) -> bool:
         """Return whether a commit has what a fact cites of a file, in any of several machines' versions."""
         info, items = self._infos[f"{commit}:{path}"], self.cited[fact.id][path]
         oid = info.oid if info else ""
@@ -347,7 +347,7 @@ def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) 
     return commits - set(listed.decode().split())
 
 
-def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
+def _has_added_lines(objects: Objects, head: str, diff: str) -> bool:
     added: dict[str, set[str]] = {}
     lines: set[str] = set()
     for line in diff.split("\n"):
@@ -361,6 +361,6 @@ def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
     digests = {
         name.partition(":")[2]: _digests(data) for name, data in zip(names, objects.contents(names), strict=True)
     }
-    many = sum(map(len, added.values()))
-    stand = sum(len(added_lines & digests.get(path, frozenset())) for path, added_lines in added.items())
-    return bool(many) and stand >= _MOST_STAND * many
+    total = sum(map(len, added.values()))
+    found = sum(len(added_lines & digests.get(path, frozenset())) for path, added_lines in added.items())
+    return bool(total) and found >= _MIN_SHARE * total

@@ -141,8 +141,8 @@ def _own_paths(walked: Sequence[Written], theirs: Collection[str]) -> frozenset[
 def _unsaid(texts: Collection[bytes], lines: Collection[bytes]) -> set[bytes]:
     """Return the texts that occur in none of the lines."""
     every = Replacer(texts)
-    unsaid = b"\n".join(line for line in lines if every.holds(line))
-    return {text for text in texts if not Replacer([text]).holds(unsaid)}
+    unsaid = b"\n".join(line for line in lines if every.matches(line))
+    return {text for text in texts if not Replacer([text]).matches(unsaid)}
 
 
 def _lines(data: bytes) -> set[bytes]:

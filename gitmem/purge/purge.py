@@ -300,9 +300,10 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
     """Return whether an unreachable object of the store's own repository, or a private file, contains a text."""
-    if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
+    if any(replacer.matches(read_file(path)) for path in plain_files(store.private)):
         return True
-    return store.has_separate_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
+    git = store.repository.git
+    return store.has_separate_repository and any(replacer.matches(data) for _, data in every_object(git))
 
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text

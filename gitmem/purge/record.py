@@ -210,7 +210,7 @@ class Replacer:
         self.met.update(form for form in self._forms if form in link[0])
         return self.clean_path(link[0])
 
-    def holds(self, data: bytes) -> bool:
+    def matches(self, data: bytes) -> bool:
         """Return whether a content contains one of the texts."""
         return any(form in data for form in self._forms) or self.clean(data) != data
 

@@ -232,7 +232,7 @@ def judge(
     effects = {key: _Effect(walked, texts) for key, texts in met.items()}
     anything = Replacer(set().union(*met.values()))
     for change, data, before in contents(store.repository.git, walked):
-        if change.mode.startswith(b"100") and anything.holds(data):
+        if change.mode.startswith(b"100") and anything.matches(data):
             for effect in effects.values():
                 if not effect.broken and effect.removed <= _MOST_BYTES:
                     effect.meet(change.path, data, before)

@@ -374,7 +374,7 @@ def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
     ]
     if store.has_separate_repository:
         files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
-    leftovers = [path for path in files if replacer.holds(read_file(path))]
+    leftovers = [path for path in files if replacer.matches(read_file(path))]
     if leftovers:
         names = ", ".join(leftovers[:_LISTED]) + (", …" if len(leftovers) > _LISTED else "")
         done.notices.append(f"Files outside of history still hold it; clean them by hand: {names}")
@@ -392,7 +392,7 @@ def _expunge(store: Store, stash: Mapping[str, str], replacer: Replacer, done: A
         done.notices.append("This repository uses objects of another one ('alternates'), which were not purged.")
     for oid, data in every_object(git):
         done.objects += 1
-        if replacer.holds(data):
+        if replacer.matches(data):
             raise GitmemError(
                 f"The object {oid} still holds it: git still reaches it.",
                 f"In {store.root}, see 'git fsck --lost-found' and 'git worktree list', then run it again.",

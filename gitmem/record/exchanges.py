@@ -23,10 +23,10 @@ from gitmem.model.exchange import (
     Exchange,
     details_without,
     file_name,
+    is_as_captured,
     new_session,
     parse,
     render,
-    took_the_place,
 )
 from gitmem.model.outcome import beginning, judge_outcome
 from gitmem.model.turns import Turn
@@ -159,7 +159,7 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     for item in changed:
         present = find_by_digest(body, tail_of(item.exchange.id))
         now = parse(present.entry) if present else None
-        if present and now and took_the_place(now, item.captured):
+        if present and now and is_as_captured(now, item.captured):
             # The entry may be of a longer turn.
             new = item.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)

@@ -306,11 +306,11 @@ class PairChoice(StrEnum):
     BOTH = "both"
 
 
-def decide(store: Store, pair: Pair, holds: PairChoice) -> tuple[str, ...]:
+def decide(store: Store, pair: Pair, choice: PairChoice) -> tuple[str, ...]:
     """Supersede one fact of a pair, or keep both; return the commits."""
-    if holds is PairChoice.NEWER:
+    if choice is PairChoice.NEWER:
         return supersede_fact(store, pair.older, pair.newer)
-    if holds is PairChoice.OLDER:
+    if choice is PairChoice.OLDER:
         return supersede_fact(store, pair.newer, pair.older)
     names, subject = (pair.older.id, pair.newer.id), f"{BOTH_IN_FORCE} {pair.newer.description}"
     return change_facts(store, [pair.newer, pair.older], lambda linked: settle_both(linked, *names), subject)

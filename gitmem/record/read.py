@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from gitmem.document.ids import PURGED
-from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
+from gitmem.hosts.registry import find_host, host_name, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
 from gitmem.model.words import UserWords, WordKind
@@ -57,7 +57,7 @@ class Pending(Value):
         return frozenset(session.name for session in self.sessions if session.over)
 
 
-def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
+def read_pending(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs.
 
     Events during a pause are dropped, and so is the transcript of a paused session, which has the same words.
@@ -123,7 +123,7 @@ def look_apart(store: Store, alive: Callable[[int], bool]) -> Pending:
     A capture waits for the lock of the store for up to a minute, in which a private session may answer a whole turn.
     """
     while True:
-        pending = look(store, alive)
+        pending = read_pending(store, alive)
         if not store.has_layers:
             return pending
 
@@ -151,7 +151,7 @@ def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
 
 def glance(store: Store) -> Pending | None:
     """Return the content of the spool, None if it is too large to read at a session's start."""
-    return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
+    return read_pending(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
 
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
@@ -265,7 +265,7 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn from the end of its host's transcript, the last one for a turn without a prompt."""
     from gitmem.model.transcript import hook_events
 
-    name = name_of(turn.host)
+    name = host_name(turn.host)
     host = find_host(name)
     lines: Iterable[str] | None = host.lines(path) if host.lines else None  # for a transcript that is no file of lines
     if lines is None:

@@ -34,13 +34,13 @@ def marked(hit: Hit, marks: Marks) -> Hit:
         return _told(hit, marks)
     hit = hit._replace(session=hit.session or fact.session)
     status = marks.statuses[fact.id]
-    if status.holds and marks.is_old_wording(fact.id, hit.text):
+    if status.is_in_force and marks.is_old_wording(fact.id, hit.text):
         return hit._replace(status="reworded", others=(fact.id,))
-    if status.place and status.holds:
+    if status.place and status.is_in_force:
         return hit._replace(status=status.place.ground.value, others=status.disputes)
-    if status.holds and fact.has_two_versions:
+    if status.is_in_force and fact.has_two_versions:
         return hit._replace(status="one of two versions", others=status.disputes)
-    if status.holds and not status.disputes:
+    if status.is_in_force and not status.disputes:
         return hit
     return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))
 
@@ -51,10 +51,10 @@ def _told(hit: Hit, marks: Marks) -> Hit:
         return hit
     statuses = {key: marks.statuses[key] for key in ended}
     words = dict.fromkeys(
-        status.place.ground.value if status.place else "reworded" if status.holds else status.standing.value
+        status.place.ground.value if status.place else "reworded" if status.is_in_force else status.standing.value
         for status in statuses.values()
     )
-    others = dict.fromkeys(name if status.holds else status.successor for name, status in statuses.items())
+    others = dict.fromkeys(name if status.is_in_force else status.successor for name, status in statuses.items())
     return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
 
 
@@ -172,10 +172,10 @@ def _pools(store: Store, query: Query, filters: Filters, scope: Scope) -> list[P
     else:
         texts = needs_text(query, filters) or query.without
         few = sources.HURRIED_FILES if scope.hurried else sources.MOST_FILES
-        most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (few, None)
+        most, has_hit = (sources.MANY_FILES, _has_hit(query, filters)) if texts else (few, None)
         apart = () if scope.hurried else _new_texts(query, query.parted(()))
         words = store, query.terms, literals, allow
-        pools = [sources.work_tree(*words, most=most, fits=holds, hurried=scope.hurried, apart=[*apart])]
+        pools = [sources.work_tree(*words, most=most, fits=has_hit, hurried=scope.hurried, apart=[*apart])]
     pools += [sources.lost(store, literals, allow)] if scope.history else []
     return pools
 
@@ -205,17 +205,17 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     return Embedding(store, query.words)
 
 
-def _holds(query: Query, filters: Filters) -> Callable[[Units], bool]:
+def _has_hit(query: Query, filters: Filters) -> Callable[[Units], bool]:
     """Return a test of whether a file has a unit that matches the query and passes its filters."""
     needles = needles_of(query.terms)
 
-    def holds(units: Units) -> bool:
+    def has_hit(units: Units) -> bool:
         matching = find_terms(units, needles, loosely=True) if query.terms else range(len(units))
         dropped = excluded(query, units)
         left = (Ranked(0.0, units, index, NOTHING, ()) for index in matching if index not in dropped)
         return any(fits(item, query, filters) for item in left)
 
-    return holds
+    return has_hit
 
 
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:

@@ -257,7 +257,7 @@ class _Compared(Value):
     date: str
     session: str
     handle: str
-    holds: bool
+    is_in_force: bool
 
 
 def newest_of_subject_first(
@@ -276,7 +276,8 @@ def newest_of_subject_first(
         best, *rest = left
         group = [best, *(at for at in rest if _on_one_subject(compared_hits[best], compared_hits[at]))]
         left = [at for at in rest if at not in group]
-        good = [at for at in group if compared_hits[at].holds and first[at].score >= first[best].score * _ABOUT_AS_GOOD]
+        least = first[best].score * _ABOUT_AS_GOOD
+        good = [at for at in group if compared_hits[at].is_in_force and first[at].score >= least]
         newest = max(good, key=lambda at: (compared_hits[at].date, -at), default=best)
         older = [at for at in group if good and compared_hits[at].date < compared_hits[newest].date]
         is_question = bool(older) and asks(first[newest])

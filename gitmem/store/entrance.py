@@ -41,7 +41,6 @@ _LITTER = (
 _DUPLICATE = r"%s(?: copy| - \w+)?(?: ?\([^()]{0,200}\)| [0-9]{1,3})?(?:-[A-Z0-9][A-Z0-9-]+)?%s"
 _WRAPPED = r"[.#~$]{0,2}%s(?:[~#]|\.[A-Za-z0-9._-]+)?"
 _BEGINS_WITH_ID = rf"({ID_FORM})(?![0-9a-z])"
-NO_FACT = "whose header is not that of a fact"
 
 
 def unusable_name(path: str, reserved: Collection[str] = ()) -> str | None:

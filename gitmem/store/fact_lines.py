@@ -79,7 +79,7 @@ def with_memory_lines(transaction: Transaction, changes: Mapping[str, bytes | No
     if memory is None or all(_has_line(transaction, path, changes) for path in news):
         return dict(changes)
     olds = {path: transaction.read(path) for path in news}
-    now = followed(memory, olds, news, FactsById(transaction.read, transaction.names), transaction.now)
+    now = with_edits(memory, olds, news, FactsById(transaction.read, transaction.names), transaction.now)
     return {**changes, MEMORY: now} if now != memory or MEMORY in changes else dict(changes)
 
 
@@ -90,24 +90,24 @@ def apply_line_edits(transaction: Transaction) -> None:
         return
     document = Document.parse(after)
     edits = line_edits(fact_entries(Document.parse(before).body), document.body)
-    shelf = FactsById(transaction.read, transaction.names)
+    lookup = FactsById(transaction.read, transaction.names)
     ids = dict.fromkeys((*edits.ended, *edits.reworded, *edits.revived))
-    for fact in facts_as_edited(edits, shelf.get, transaction.now).values():
+    for fact in facts_as_edited(edits, lookup.get, transaction.now).values():
         try:
             _amend_fact(transaction, fact)
-            shelf.facts[fact.id] = fact
+            lookup.facts[fact.id] = fact
         except BrokenHeaderError:  # its line stays as the user wrote it
             del ids[fact.id]
-    facts = shelf.with_successors(ids)
+    facts = lookup.with_successors(ids)
     body = updated_body(edits.body, facts, document.newline)
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
 
 
-def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterable[Fact]) -> dict[str, Fact]:
-    """Return by id the facts that edits by hand have changed since the commit `held`; `paths` are the edited files."""
+def edited_facts(store: Store, commit: str, paths: Collection[str], facts: Iterable[Fact]) -> dict[str, Fact]:
+    """Return by id the facts that edits by hand have changed since a commit; `paths` are the edited files."""
     now, changed = store.context.clock(), {}
     with store.repository.reading() as objects:
-        contents = dict(zip(paths, objects.contents([f"{held}:{path}" for path in paths]), strict=True))
+        contents = dict(zip(paths, objects.contents([f"{commit}:{path}" for path in paths]), strict=True))
     memory = contents.pop(MEMORY, None)
     for path, data in contents.items():
         if fact := _as_edited(data, store.read(path), path, now):
@@ -115,7 +115,7 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
     if memory:
         old, new = (Document.parse(data).body for data in (memory, store.read(MEMORY) or b""))
         edits = line_edits(fact_entries(old), new)
-        if store.tip != held:  # moved by another program: perhaps a rotation took the lines that are gone
+        if store.tip != commit:  # moved by another program: perhaps a rotation took the lines that are gone
             edits = edits._replace(ended=())
         changed |= facts_as_edited(edits, {fact.id: fact for fact in facts}.get, now)
     return changed
@@ -150,8 +150,8 @@ def last_versions(store: Store, path: str) -> Iterator[Fact]:
 def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:
     """Return a change of `memory.md`, with the changes of the facts whose lines it changes."""
     before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
-    shelf = FactsById(transaction.read, transaction.names)
-    facts = facts_as_edited(line_edits(fact_entries(before), after), shelf.get, transaction.now)
+    lookup = FactsById(transaction.read, transaction.names)
+    facts = facts_as_edited(line_edits(fact_entries(before), after), lookup.get, transaction.now)
     return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
 
 
@@ -172,8 +172,8 @@ def apply_file_edits(transaction: Transaction, paths: Iterable[str]) -> None:
                 _amend_fact(transaction, fact)
     transaction.read(MEMORY)
     olds, news = {path: old for path, (old, _) in edits.items()}, {path: transaction.edit_of(path)[1] for path in edits}
-    shelf = FactsById(transaction.read, transaction.names)
-    transaction.amend(MEMORY, lambda data: followed(data, olds, news, shelf, transaction.now))
+    lookup = FactsById(transaction.read, transaction.names)
+    transaction.amend(MEMORY, lambda data: with_edits(data, olds, news, lookup, transaction.now))
 
 
 def _amend_fact(transaction: Transaction, fact: Fact) -> None:
@@ -182,13 +182,13 @@ def _amend_fact(transaction: Transaction, fact: Fact) -> None:
     transaction.amend(fact.path, lambda content: data if content == source else content)
 
 
-def followed(
-    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: FactsById, now: datetime
+def with_edits(
+    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], lookup: FactsById, now: datetime
 ) -> bytes:
-    """Return `memory.md` after changes of facts' files: new facts in force get a line; `shelf` has the others."""
+    """Return `memory.md` after changes of facts' files: new facts in force get a line; `lookup` has the others."""
     before, after = _facts(olds), _facts(news)
-    shelf.facts |= after
-    facts = shelf.with_successors(after)
+    lookup.facts |= after
+    facts = lookup.with_successors(after)
     document = Document.parse(memory)
     removed = [key for key in before if after.get(key) is None]
     new = {}
@@ -198,7 +198,7 @@ def followed(
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
     body = _with_counts(document.body, before, after)
-    body = updated_body(body, facts, document.newline, new=new, gone=removed)
+    body = updated_body(body, facts, document.newline, new=new, removed=removed)
     return memory if body == document.body else document.with_body(body).render()
 
 
@@ -216,7 +216,7 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
     return body
 
 
-def update_merged_memory(before: bytes | None, memory: bytes, shelf: FactsById, changed: Iterable[str]) -> bytes:
+def update_merged_memory(before: bytes | None, memory: bytes, lookup: FactsById, changed: Iterable[str]) -> bytes:
     """Return a merged `memory.md` with the lines of the merged facts; `before` is that of the merge base.
 
     If each side replaced its fact by the other's, the fact in force gets its old line back.
@@ -225,10 +225,10 @@ def update_merged_memory(before: bytes | None, memory: bytes, shelf: FactsById, 
     old = fact_entries(Document.parse(before or b"").body)
     touched = {match["id"] for path in changed if (match := PATH.fullmatch(path))}
     here = fact_entries(document.body)
-    facts = shelf.with_successors([*here, *touched])
+    facts = lookup.with_successors([*here, *touched])
     removed = [key for key in touched if key not in facts]
     back = {key: entry.time for key, entry in old.items() if key in touched and key in facts and key not in here}
-    body = updated_body(document.body, facts, document.newline, new=back, gone=removed)
+    body = updated_body(document.body, facts, document.newline, new=back, removed=removed)
     return memory if body == document.body else document.with_body(body).render()
 
 

@@ -29,7 +29,7 @@ from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file, replace_file
 from gitmem.store.entrance import collision_reason, file_id, unusable_name
-from gitmem.store.fact_lines import FactsById, followed
+from gitmem.store.fact_lines import FactsById, with_edits
 from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
@@ -60,29 +60,29 @@ class _Span:
         self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 
-    def facts_as_edited(self, shelf: FactsById, now: datetime) -> dict[str, bytes]:
+    def facts_as_edited(self, lookup: FactsById, now: datetime) -> dict[str, bytes]:
         """Return by path the facts whose line alone was edited, and repair damaged lines.
 
-        `shelf` holds the facts as they are now. Where commits changed the fact as well, both are merged.
+        `lookup` holds the facts as they are now. Where commits changed the fact as well, both are merged.
         """
         document = Document.parse(self.memory)
         if self._same or not document.body.strip():
             return {}
-        edits = line_edits(self._old_lines(shelf), document.body)
+        edits = line_edits(self._old_lines(lookup), document.body)
         self.memory = document.with_body(edits.body).render()
         files = {}
-        for key, fact in facts_as_edited(edits, shelf.get, now).items():
+        for key, fact in facts_as_edited(edits, lookup.get, now).items():
             change = self._changed.get(key)
             if change is None:
                 files[fact.path] = self._merged(fact, None, None)
             elif key not in edits.revived:
-                files[fact.path] = self._merged(fact, change.old if key in edits.reworded else None, shelf.get(key))
+                files[fact.path] = self._merged(fact, change.old if key in edits.reworded else None, lookup.get(key))
         return {path: data for path, data in files.items() if data is not None}
 
-    def _old_lines(self, shelf: FactsById) -> dict[str, Entry]:
+    def _old_lines(self, lookup: FactsById) -> dict[str, Entry]:
         """Return the lines to compare with, without those that gitmem itself removed."""
         old, changed = self._before, self._changed
-        facts = {key: fact for key in changed if key in old or key in self.lines if (fact := shelf.get(key))}
+        facts = {key: fact for key in changed if key in old or key in self.lines if (fact := lookup.get(key))}
         binding = {key: fact for key, fact in facts.items() if fact.binds}
         gone = (old.keys() | self._made) - self.lines.keys() - (facts.keys() - binding.keys())
         return {
@@ -126,10 +126,10 @@ def reconcile_moved(transaction: Transaction, store: Store, old: str, new: str) 
         span = _Span(store.repository, old, new, changes)
         memory = transaction.read(MEMORY)
         here = fact_entries(Document.parse(memory or b"").body)
-        shelf = FactsById(transaction.read, transaction.names, paths=[change.path for change in changes])
+        lookup = FactsById(transaction.read, transaction.names, paths=[change.path for change in changes])
         facts = {  # an edit in the work tree since is newer
             path: data
-            for path, data in span.facts_as_edited(shelf, transaction.now).items()
+            for path, data in span.facts_as_edited(lookup, transaction.now).items()
             if (match := PATH.fullmatch(path)) and here.get(match["id"]) == span.lines.get(match["id"])
         }
         olds, news = _versions(store.repository, transaction.read, changes, facts)
@@ -139,7 +139,7 @@ def reconcile_moved(transaction: Transaction, store: Store, old: str, new: str) 
         return
     if memory is not None and news:
         memory = span.memory if memory == span.stored else memory
-        transaction.commit(_MESSAGE, {**facts, MEMORY: followed(memory, olds, news, shelf, transaction.now)})
+        transaction.commit(_MESSAGE, {**facts, MEMORY: with_edits(memory, olds, news, lookup, transaction.now)})
 
 
 def _versions(
@@ -199,13 +199,13 @@ def complete_fetched(store: Store, both: Fork) -> MergeCommit | None:
         if not changes and not any(change.path == MEMORY for change in every):
             return write_on(store, commit, _MARKERS, healed) if healed else None
         span = _Span(repository, both.bases[0], commit.oid, changes)
-        memory, shelf = span.memory, FactsById(read, names, paths=[change.path for change in changes if change.new])
-        facts = span.facts_as_edited(shelf, commit.committed)
+        memory, lookup = span.memory, FactsById(read, names, paths=[change.path for change in changes if change.new])
+        facts = span.facts_as_edited(lookup, commit.committed)
         edited = [change for change in changes if change.old and change.new]
         facts |= _restated(*_versions(repository, read, edited, facts), commit.committed)
         shown = [change for change in changes if (match := PATH.fullmatch(change.path)) and match["id"] in span.lines]
         olds, news = _versions(repository, read, shown, facts)
-        data = followed(span.memory, olds, news, shelf, commit.committed)
+        data = with_edits(span.memory, olds, news, lookup, commit.committed)
     if not facts and not healed and data == memory:
         return None
     return write_on(store, commit, _MARKERS if healed else _MESSAGE, {**healed, **facts, MEMORY: data})

@@ -200,9 +200,9 @@ def _update_lines(
     if memory is not None:
         old = _files(repository.git, commits[0], MEMORY) if changed else {}
         before = next(iter(repository.blobs([*old.values()])), None)
-        followed = update_merged_memory(before, memory, FactsById(read, listed), changed)
-        if followed != memory:
-            contents[MEMORY] = followed
+        updated = update_merged_memory(before, memory, FactsById(read, listed), changed)
+        if updated != memory:
+            contents[MEMORY] = updated
 
 
 def _files(git: Git, commit: str, *paths: str) -> dict[str, str]:
@@ -281,7 +281,7 @@ def _message(first: Commit, second: Commit) -> Message:
 
 
 def _writer(store: Store, ref: str, first: str) -> Writer:
-    return Writer(store.repository.git, ref, first, listed_in=store.packs_file, holds=True)
+    return Writer(store.repository.git, ref, first, listed_in=store.packs_file, protect=True)
 
 
 def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:

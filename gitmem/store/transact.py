@@ -147,9 +147,7 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
             transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
         else:
             if path in transaction.broken:
-                from gitmem.store.entrance import NO_FACT
-
-                transaction.notices.append(f"Not kept: {path}, {NO_FACT}; the version committed last stays in force.")
+                transaction.notices.append(f"Not kept: {path}, not a fact; the version committed last stays in force.")
             else:
                 paths.append(path)
     return paths

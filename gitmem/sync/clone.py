@@ -275,7 +275,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     paths = read_tree(git, bundled[branch])
     records = {"sessions": count_sessions(store)}
     records |= {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
-    records["ended"] = sum(not status.holds for status in fact_statuses(known_facts(store)).values())
+    records["ended"] = sum(not status.is_in_force for status in fact_statuses(known_facts(store)).values())
     records["facts"] -= records["ended"]
     return Backup(
         file, os.path.getsize(file), bundled[branch], tuple(bundled[ref] for ref in refs[1:]), settings, records

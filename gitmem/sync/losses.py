@@ -86,8 +86,8 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
-        followed = applied_paths(store)
-        if record := next((change.path for change in changes if change.path in followed), ""):
+        applied = applied_paths(store)
+        if record := next((change.path for change in changes if change.path in applied), ""):
             problem = f"remove or change the record of a purge, {record}. Nothing was merged."
             raise RefusedError(f"{remote.called} has commits that {problem}", remedy)
         changes = [change for change in changes if is_memory(change.path)]

@@ -108,7 +108,7 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
     about = ((Trailer.FACT, fact.id) for fact in facts)
     message = op_message(Op.FACT, subject, *about, (Trailer.MACHINE, store.context.machine))
     author = Signature(user.name, user.email, now)
-    with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, holds=True) as writer:
+    with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, protect=True) as writer:
         writer.commit(NewCommit(message.render(), contents, author, author, {}))
         commit = writer.write()[-1]
     if store.config.remote.trust != SIGNED:

@@ -94,7 +94,7 @@ def note_firing(private: str, firing: Firing) -> None:
     _append(private, [json.dumps(row)])
 
 
-def note_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
+def record_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
     """Record which of these calls, given by session and key, were made although a rule fired."""
     path = os.path.join(private, _FILE)
     if os.path.exists(path):
@@ -196,7 +196,7 @@ def forbidding(store: Store, facts: Sequence[Fact] | None = None) -> list[Fact]:
     """Return the facts in force here that forbid something in this part of the project; `facts` are all, if read."""
     facts = known_facts(store) if facts is None else facts
     statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
-    in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds)
+    in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].is_in_force)
     return [fact for fact in in_force if not fact.scope or do_meet(fact.scope, (store.here,))]
 
 

@@ -48,7 +48,7 @@ def reasons(store: Store, whys: Sequence[LineOrigin]) -> list[Reason]:
         citing = [
             fact for fact in facts if exchange is not None and exchange.id in (*fact.sources, *fact.origin.values())
         ]
-        ended = (fact.id for fact in citing if not state[fact.id].holds)
+        ended = (fact.id for fact in citing if not state[fact.id].is_in_force)
         author = authors.others(exchange.id) if exchange is not None else ""
         found.append(Reason(lines, author, tuple(citing), tuple(ended)))
     return found
@@ -151,8 +151,8 @@ def _commit_lines(why: LineOrigin) -> list[str]:
         return ["  commit    none yet"]
     who, subject = on_line(line.author), one_line(line.subject, _LINE)
     lines = [f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {who}: {subject}"]
-    if why.followed:
-        earlier = "".join(f", as did {oid[:_SHORT]}" for oid in why.followed[1:])
+    if why.reformatted:
+        earlier = "".join(f", as did {oid[:_SHORT]}" for oid in why.reformatted[1:])
         lines.append(f"            it only reformatted the line{earlier}")
     return lines
 
@@ -177,7 +177,7 @@ def as_value(store: Store, reason: Reason) -> dict[str, object]:
         "date": line.at.isoformat() if line.at and line.commit else None,
         "by": line.author or None,
         "subject": line.subject or None,
-        "reformatted": list(why.followed),
+        "reformatted": list(why.reformatted),
         "exchange": exchange
         and {
             "id": exchange.id,

@@ -125,7 +125,7 @@ class LineOrigin(Value):
     """The origin of a line: the line with its commit, the exchange, and whether that is certain.
 
     `file` is its present path, `since` the time of the first recorded exchange that wrote code, None without one.
-    `others` is the number of other exchanges whose edits wrote the same line before the commit. `followed` are the
+    `others` is the number of other exchanges whose edits wrote the same line before the commit. `reformatted` are the
     commits between that only reformatted the line.
     """
 
@@ -136,7 +136,7 @@ class LineOrigin(Value):
     exchange: FoundExchange | None = None
     certain: bool = False
     others: int = 0
-    followed: tuple[str, ...] = ()
+    reformatted: tuple[str, ...] = ()
 
 
 class _Row(Value):
@@ -299,21 +299,21 @@ def _neighbours(texts: Sequence[str], number: int) -> frozenset[str]:
 def _why(
     store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCode, around: frozenset[str]
 ) -> LineOrigin:
-    here, followed = line, list[str]()
+    here, reformatted = line, list[str]()
     for _ in range(_MOST_STEPS):
         answer = _by_text(store, written, here, around)
         if answer is not None and answer.certain:
-            return answer._replace(line=line, followed=tuple(followed))
+            return answer._replace(line=line, reformatted=tuple(reformatted))
         place = _before(code, here) if here.commit else None
         if place is None:
             break
-        followed.append(here.commit)
+        reformatted.append(here.commit)
         here = blame_code(code, place[0], place[1], place[1], here.previous)[0]
-    if followed:  # a reformatted line is judged by its original text
+    if reformatted:  # a reformatted line is judged by its original text
         answer = _by_text(store, written, here, around)
     if answer is not None:
-        return answer._replace(line=line, followed=tuple(followed))
-    return (_by_part(store, written, line) or _by_file(store, written, line))._replace(followed=tuple(followed))
+        return answer._replace(line=line, reformatted=tuple(reformatted))
+    return (_by_part(store, written, line) or _by_file(store, written, line))._replace(reformatted=tuple(reformatted))
 
 
 def _by_part(store: Store, written: WrittenLines, line: BlamedCode) -> LineOrigin | None:

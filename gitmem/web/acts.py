@@ -222,7 +222,7 @@ def _settle(store: Store, form: Mapping[str, str]) -> str:
     pair = next((pair for pair in waiting_pairs(store) if (pair.older.id, pair.newer.id) == named), None)
     if pair is None:
         raise NotFoundError("This pair no longer waits.", "Look at the list again.")
-    holds = _chosen(form, "holds", list(PairChoice), "No fact was chosen to hold.")
+    holds = _chosen(form, "holds", list(PairChoice), "No fact was chosen.")
     older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
     newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
     with _unmoved(store, pair.newer, form):

@@ -128,7 +128,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     return {
         **fields(fact, "id kind description pinned"),
         "mark": view.marks.mark(fact.id),
-        **fields(status, "standing holds since stale"),
+        **fields(status, "standing holds=is_in_force since stale"),
         **fields(fact, "created updated=when confidence session files commit branch scope"),
         "author": view.authors.others(fact.id),
         "by": fact.found_by,
@@ -145,7 +145,7 @@ def _is_wanted(status: Status, which: str) -> bool:
         return bool(status.stale)
     if which == "disputed":
         return bool(status.disputes)
-    return which == "all" or status.holds == (which != "ended")
+    return which == "all" or status.is_in_force == (which != "ended")
 
 
 def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
@@ -299,7 +299,7 @@ _MAX_GROUP, _MAX_ERRORS = 10, 30
 def show_knowledge(view: View) -> dict[str, Any]:
     """Return project knowledge by kind, errors with their solutions, and facts about the project."""
     statuses = view.statuses
-    holding = [fact for fact in view.facts if statuses[fact.id].holds]
+    holding = [fact for fact in view.facts if statuses[fact.id].is_in_force]
     groups = []
     for kind in _KINDS:
         facts = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)

@@ -86,7 +86,7 @@ def _learned(view: View) -> dict[str, Any]:
     """
     now = view.at_home(view.store.context.clock())
     since = (now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)).astimezone(UTC)
-    new = [fact for fact in view.facts if fact.created >= since and view.statuses[fact.id].holds]
+    new = [fact for fact in view.facts if fact.created >= since and view.statuses[fact.id].is_in_force]
     new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
     recent = [record for record in view.records() if record.date >= since]
     saves = [record for record in recent if record.type in _EXPERIENCE and record.op == Op.SAVE]

@@ -16,7 +16,7 @@ from gitmem.health import doctor
 from gitmem.health import document_checks as changed
 from gitmem.health.doctor import CHECKS as QUICK
 from gitmem.health.doctor import DEEP, FULL
-from gitmem.health.document_checks import check_conflicts, check_headers, look
+from gitmem.health.document_checks import check_changed, check_conflicts, check_headers
 from gitmem.health.status import StoreStatus, status_reader
 from gitmem.platform.machine import Context
 from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
@@ -327,7 +327,7 @@ FINE = b"---\nid: x\n---\nbody\n"
 
 def said(world: World) -> list:
     world.reopen()
-    return list(look(world.store, world.store.files.edited()).findings)
+    return list(check_changed(world.store, world.store.files.edited()).findings)
 
 
 def all_that_is_wrong(world: World) -> list:
@@ -369,7 +369,7 @@ def test_a_new_clone_is_looked_at_bit_by_bit(world, looked_at, monkeypatch):
     counts, lefts, levels = [], [], []
     while True:
         looked_at.clear()
-        looked = changed.look(world.store, (), most=20)
+        looked = changed.check_changed(world.store, (), most=20)
         counts, lefts, levels = [*counts, len(looked_at)], [*lefts, looked.left], [one.level for one in looked.findings]
         if not looked.left:
             break

@@ -7,7 +7,7 @@ import pytest
 
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope, hook_script, script_path
-from gitmem.hosts.registry import NAMES, caller, find_host
+from gitmem.hosts.registry import NAMES, find_host, sender
 from gitmem.hosts.script import turn_roundtrip_works
 from tests.hooked import put
 
@@ -55,8 +55,8 @@ def test_edits_are_taken_back_to_the_byte(host, before):
     ],
 )
 def test_a_hook_of_claude_codes_settings_is_told_apart_by_its_payload(payload, host):
-    assert caller(payload, "claude") == host
-    assert caller(payload, "gemini") == "gemini"
+    assert sender(payload, "claude") == host
+    assert sender(payload, "gemini") == "gemini"
 
 
 @pytest.mark.slow

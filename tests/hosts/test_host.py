@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import DUE, LATE, command, direct_command, hook_script, is_ours, script_path
+from gitmem.hosts.host import DUE, LATE, command, direct_command, hook_script, is_gitmem_hook, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -661,15 +661,15 @@ def test_a_status_line_is_no_place_for_control_characters(host, plain_project):
 def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
     for event in ("SessionStart", "PostToolUseFailure"):
         assert len(command(event)) <= 160
-        assert is_ours(command(event))
-        assert is_ours(command(f"{event}{LATE}", "opencode"))
+        assert is_gitmem_hook(command(event))
+        assert is_gitmem_hook(command(f"{event}{LATE}", "opencode"))
     assert command("PostToolUse") == (
         ": 'gitmem, where installed, remembers sessions'; "
         'h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=PostToolUse . "$h"; exit 0'
     )
-    assert is_ours("gitmem=Stop; { set -C; exit 0")
-    assert is_ours('h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=Stop . "$h"; exit 0')
-    assert is_ours(direct_command("SessionStart.late", "gemini"))
-    assert not is_ours("gitmem hook claude")
-    assert not is_ours("h=/x/hook.sh; rm -rf /")
-    assert not is_ours(None)
+    assert is_gitmem_hook("gitmem=Stop; { set -C; exit 0")
+    assert is_gitmem_hook('h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=Stop . "$h"; exit 0')
+    assert is_gitmem_hook(direct_command("SessionStart.late", "gemini"))
+    assert not is_gitmem_hook("gitmem hook claude")
+    assert not is_gitmem_hook("h=/x/hook.sh; rm -rf /")
+    assert not is_gitmem_hook(None)

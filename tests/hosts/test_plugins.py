@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope
-from gitmem.hosts.registry import file_of, find_host, read_payload, read_transcript
+from gitmem.hosts.registry import find_host, read_payload, read_transcript, transcript_file
 from gitmem.hosts.settings import HOOKS
 from gitmem.model.events import HookKind, parse_payload
 from gitmem.model.turns import fold
@@ -145,11 +145,11 @@ def test_subagents_and_summaries_of_a_compaction_are_no_turns(played):
 @pytest.mark.parametrize("host", ["opencode", "kilo"])
 def test_the_sessions_of_a_project_are_found_and_the_database_stays(recorded_transcript, host, tmp_path):
     path = recorded_transcript(host)
-    before = Path(file_of(path)).read_bytes()
+    before = Path(transcript_file(path)).read_bytes()
     place = InstallPlace(Scope.PROJECT, "/W/project", "/h", {"XDG_DATA_HOME": str(tmp_path)})
     assert find_host(host).sessions(place) == [path]
     assert find_host(host).sessions(place._replace(project="/W/other")) == []
-    assert Path(file_of(path)).read_bytes() == before
+    assert Path(transcript_file(path)).read_bytes() == before
 
 
 @pytest.mark.parametrize("data", [b"", b"no database", None])

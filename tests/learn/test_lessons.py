@@ -10,7 +10,7 @@ from gitmem.history.undo import undo
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences, mark_stale
 from gitmem.model.turns import Failure, Turn
-from gitmem.project.code import Past, ProjectCommit
+from gitmem.project.code import ProjectCommit, ProjectHistory
 from gitmem.record.exchanges import save_exchanges
 from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_patterns
@@ -147,11 +147,11 @@ def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(worl
     failed(world, "s-1", OTHER, "uv sync", files=("a.py", "b.py", "c.py"))
     later = world.clock.now + timedelta(hours=1)
 
-    def past(*files: str) -> Past:
-        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, files) for _ in range(5)))
+    def past(*files: str) -> ProjectHistory:
+        return ProjectHistory("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, files) for _ in range(5)))
 
     assert mark_stale(world.store, past("a.py")) is None  # one of three
-    assert mark_stale(world.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None
+    assert mark_stale(world.store, ProjectHistory("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None
     assert mark_stale(world.store, past("a.py", "b.py"))
     [pattern] = known_patterns(world.store)
     assert pattern.stale

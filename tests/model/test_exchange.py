@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.model.entries import LEFT_OUT, texts_between, without_middle
-from gitmem.model.exchange import Exchange, parse, render, took_the_place
+from gitmem.model.exchange import Exchange, is_as_captured, parse, render
 from gitmem.model.outcome import Outcome
 
 ONE = Exchange(
@@ -73,10 +73,10 @@ def test_what_a_turn_wrote_is_told_from_what_a_sessions_end_made_of_it():
 
 
 def test_what_a_user_reworded_is_not_what_the_turn_wrote():
-    assert took_the_place(read(RAW), read(RAW))
-    assert took_the_place(read(RAW.replace("no →", "nothing →")), read(RAW))
-    assert not took_the_place(read(RAW.replace("free port", "free socket")), read(RAW))
-    assert not took_the_place(ONE, read(RAW))
+    assert is_as_captured(read(RAW), read(RAW))
+    assert is_as_captured(read(RAW.replace("no →", "nothing →")), read(RAW))
+    assert not is_as_captured(read(RAW.replace("free port", "free socket")), read(RAW))
+    assert not is_as_captured(ONE, read(RAW))
 
 
 # Shorter texts

@@ -18,7 +18,7 @@ def test_a_line_follows_its_fact_and_nothing_else_changes():
     assert updated_body(BODY, {USE_UV.id: USE_UV}) == BODY
     gone = BODY.replace(LINE, "")
     assert updated_body(BODY, {USE_UV.id: ended(USE_UV, NOW)}) == gone
-    assert updated_body(BODY, {}, gone=[USE_UV.id]) == gone
+    assert updated_body(BODY, {}, removed=[USE_UV.id]) == gone
     assert updated_body(BODY, {USE_UV.id: reworded(USE_UV, "Use pixi.", NOW)}) == BODY.replace(
         LINE, f"- [{TIME}] **Decision** #build: Use pixi. ^{USE_UV.id}\n"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.project.code import (
     MAX_BYTES,
-    Past,
+    ProjectHistory,
     ProjectQuestions,
     ProjectState,
     is_file,
@@ -73,7 +73,7 @@ def test_a_repository_without_a_commit(tmp_path, environ, bare_git):
     state = ask(tmp_path, environ)
     assert (state.branch, state.commits) == ("main", ())
     code = project_code(str(tmp_path), environ)
-    assert (code.as_of(NOW), code.past()) == (("", frozenset()), Past())
+    assert (code.as_of(NOW), code.past()) == (("", frozenset()), ProjectHistory())
 
 
 @pytest.mark.parametrize("folder", ["/a\0b", "\ud800", "/" + "x" * 5_000, "/no/such", "/dev/null"])

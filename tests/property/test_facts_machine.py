@@ -126,14 +126,14 @@ class FactsMachine(RuleBasedStateMachine):
             text = clone.text("memory.md")
             lines = {found.entry.id: found.entry.text for found in find_entries(text)}
             states = [line for line in text.splitlines() if "**State**" in line]
-            in_force = {fact.description for fact in facts if statuses[fact.id].holds}
+            in_force = {fact.description for fact in facts if statuses[fact.id].is_in_force}
             told = session_start(clone.store, (), None, ())
             for fact in facts:
                 data = clone.text(fact.path)
                 if fact.id in lines:
-                    assert statuses[fact.id].holds, fact
+                    assert statuses[fact.id].is_in_force, fact
                     assert data.endswith(f"---\n{lines[fact.id]}\n"), "the line says what the fact says"
-                elif not statuses[fact.id].holds and fact.description not in in_force:
+                elif not statuses[fact.id].is_in_force and fact.description not in in_force:
                     assert f"{fact.description} (" not in told.replace(f"by: {fact.description} (", "")
                     lines_with_it = [one for one in (*told.splitlines(), *states) if fact.description[:-1] in one]
                     assert all(statuses[fact.id].standing in line for line in lines_with_it), fact

@@ -44,7 +44,7 @@ CRASHES = {
     "before a file is written": (WorkTree, "publish"),
     "after the first file": (WorkTree, "publish"),
     "before the index is written": (IndexUpdate, "finish"),
-    "before the mark is written": (Store, "mark"),
+    "before the mark is written": (Store, "record_checkout"),
 }
 
 

@@ -12,7 +12,7 @@ from gitmem.document.ids import tail_of
 from gitmem.learn.facts import keep_turn
 from gitmem.model.exchange import split_fields
 from gitmem.record.capture import capture
-from gitmem.record.read import look
+from gitmem.record.read import read_pending
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -121,7 +121,7 @@ def test_what_was_put_aside_is_told_though_a_later_pass_fails(world, host, monke
     for number in range(2):
         host.turn(f"ask number {number}", f"t-{number}", 10 * number)
     HookSpool(world.store.private).accept("Stop", 4711, b"{}")
-    looks = [look(world.store)]
+    looks = [read_pending(world.store)]
     notices: list[str] = []
     with pytest.raises(IndexError):  # in place of any failure
         capture(world.store, looks.pop, notices, keep_turn)

@@ -11,7 +11,7 @@ from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
 from gitmem.hosts.registry import find_host
 from gitmem.learn.end import replay
-from gitmem.record.read import look
+from gitmem.record.read import read_pending
 from gitmem.store.spool import HookSpool
 from tests.recorded import TRANSCRIPTS, payloads_of
 
@@ -64,7 +64,7 @@ def test_a_session_is_remembered_once_under_the_name_of_its_host(world, deliver,
 @pytest.mark.parametrize("host", ["copilot", "droid"])
 def test_what_hooks_leave_out_is_read_from_the_transcript_when_the_turn_ends(world, deliver, host):
     deliver(host, "claude", until="Stop")
-    (turn,) = look(world.store, lambda _: True).turns
+    (turn,) = read_pending(world.store, lambda _: True).turns
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
 
 

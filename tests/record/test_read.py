@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from gitmem.background import process_spool
-from gitmem.record.read import Pending, look, with_last_answers
+from gitmem.record.read import Pending, read_pending, with_last_answers
 from gitmem.store.spool import HookSpool
 from tests.agent import Recorder
 from tests.started import session_start
@@ -25,7 +25,7 @@ def killed(recorder: Recorder, world, *, after_answer: bool) -> None:
 
 def test_a_killed_session_s_last_answer_is_told_at_the_next_start(recorder, world) -> None:
     killed(recorder, world, after_answer=True)
-    pending = look(world.store, lambda _: False)
+    pending = read_pending(world.store, lambda _: False)
     (turn,) = with_last_answers(pending)
     assert (pending.turns[0].answer, turn.answer) == ("", "Its lock is stale on NFS.")
     text = session_start(world.store, (turn,), None, ())
@@ -34,7 +34,7 @@ def test_a_killed_session_s_last_answer_is_told_at_the_next_start(recorder, worl
 
 def test_a_session_killed_in_a_tool_call_is_told_with_its_last_words_and_saved_as_interrupted(recorder, world) -> None:
     killed(recorder, world, after_answer=False)
-    (turn,) = with_last_answers(look(world.store, lambda _: False))
+    (turn,) = with_last_answers(read_pending(world.store, lambda _: False))
     assert (turn.answer, turn.interrupted) == ("Its lock is stale on NFS.", True)
     assert "Its lock is stale on NFS." in session_start(world.store, (turn,), None, ())
     process_spool(world.store, lambda _: False)
@@ -49,14 +49,14 @@ def test_an_answer_of_the_turn_before_is_not_that_of_a_killed_one(recorder, worl
     recorder.payloads = []
     recorder.deliver("UserPromptSubmit", at + 1, "p-9", prompt="Why does the index break?")
     recorder.live(world.store)
-    (turn,) = with_last_answers(look(world.store, lambda _: False))
+    (turn,) = with_last_answers(read_pending(world.store, lambda _: False))
     assert turn.answer == ""
 
 
 def test_a_session_that_still_runs_is_not_read(recorder, world) -> None:
     killed(recorder, world, after_answer=True)
     world.clock.now = recorder_end(recorder)
-    (turn,) = with_last_answers(look(world.store, lambda _: True))
+    (turn,) = with_last_answers(read_pending(world.store, lambda _: True))
     assert turn.answer == ""
 
 
@@ -81,5 +81,5 @@ def test_what_another_process_drains_meanwhile_is_read_as_gone(recorder, world, 
     spool.accept("SubagentStop", 0, b'{"hook_event_name": "SubagentStop", "session_id": "s-rec"}')
     spool.accept("Stop", 0, b"{}")
     monkeypatch.setattr("gitmem.record.read.HookSpool", lambda _: spool)
-    pending = look(world.store, lambda _: False)
+    pending = read_pending(world.store, lambda _: False)
     assert pending == Pending((), (), (), (), ())

@@ -14,7 +14,7 @@ from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.model.turns import Failure, Run, Turn
-from gitmem.project.code import Past, ProjectCommit
+from gitmem.project.code import ProjectCommit, ProjectHistory
 from gitmem.store.learned import pattern_headers
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
@@ -111,7 +111,7 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(worl
     renewed = turn("s-3", world.clock.now)._replace(files=("a.py",))
     remember(world, renewed)
     commits = tuple(ProjectCommit("c", world.clock.now + timedelta(hours=1), ("a.py",)) for _ in range(5))
-    assert mark_stale(world.store, Past("c0", ("a.py",), commits)) is not None
+    assert mark_stale(world.store, ProjectHistory("c0", ("a.py",), commits)) is not None
     assert list(measure(world.store)["learning"]["deprecated"].values())[-1] == 2
 
 

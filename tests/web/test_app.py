@@ -29,7 +29,7 @@ from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts, read_headers
 from gitmem.store.layers import private_store
 from gitmem.store.remotes import REFS, add_remote
-from gitmem.tell.forbidden import Firing, note_firing, note_made
+from gitmem.tell.forbidden import Firing, note_firing, record_made
 from gitmem.tell.outcome_counts import add_shown
 from gitmem.tell.usage_log import ShownFixes, ShownText, record, record_fixes
 from gitmem.web.render import MENU, export
@@ -483,7 +483,7 @@ def test_a_rule_that_agents_ignore_waits_as_in_the_status_until_the_user_keeps_i
     forbid(store, rule, ["make"])
     for session in "abc":
         note_firing(store.private, Firing(store.context.clock(), session, rule.id, "t"))
-        note_made(store.private, [(session, "t")])
+        record_made(store.private, [(session, "t")])
     assert "1 rule that agents ignore" in viewer.get("/")
     (shown,) = viewer.json("/review.json")["rules"]
     assert "ignored 3 of 3 times" in viewer.get("/review")

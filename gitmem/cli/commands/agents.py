@@ -23,19 +23,19 @@ from gitmem.hosts.install import (
     SettingsChange,
     carry_out,
     is_present,
-    left_of,
+    plan_file,
     plan_takes,
-    plan_whole,
     record_of,
+    remove_empty,
 )
 from gitmem.hosts.plan import by_path, count_removed, diff_of, plan_excluded
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
+    created_settings,
     drop_script,
     hooked_file,
     is_project,
     lock_settings,
-    made_settings,
     plan_removal,
     project_top,
     settings_with_hooks,
@@ -198,7 +198,7 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     records = manifest.records() if manifest else {}
     place = place_of(app, scope)
     edits = edits_of(host, place)
-    made, paths = made_settings(app.home()), {edit.path for edit in edits}
+    made, paths = created_settings(app.home()), {edit.path for edit in edits}
     is_here = hooked_file(host, place) or not host.events or not made.isdisjoint(paths)
     lost = is_here and paths.isdisjoint(records)
     if lost:  # the store is gone with its record: assume what this version writes
@@ -208,16 +208,16 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     # Files that only an earlier version wrote are known by the record alone.
     whole = [path for path, record in records.items() if WHOLE in record.noted]
     top = os.path.join(place.project, "")
-    brought = [path for path in whole if scope is Scope.USER or path in paths or path.startswith(top)]
+    whole_here = [path for path in whole if scope is Scope.USER or path in paths or path.startswith(top)]
     if scope is not Scope.LOCAL:  # both scopes of a project share one record
-        _say_elsewhere(app, host, [path for path in whole if path not in brought])
-    own += [FileEdit(path, "", b"") for path in brought if path not in paths]
+        _say_elsewhere(app, host, [path for path in whole if path not in whole_here])
+    own += [FileEdit(path, "", b"") for path in whole_here if path not in paths]
     planned = []  # plan all before the first is carried out: unreadable settings stop it
     for path, there in by_path(own).items():
         is_whole = isinstance(there[0], FileEdit)
         if path in records or (not is_whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
             change = plan_takes(path, there, records.get(path))
-            if path in brought and change.before is not None and not change.changes:
+            if path in whole_here and change.before is not None and not change.changes:
                 app.notices((f"{path} was changed after gitmem wrote it, so it stays.",))
             planned.append(change)
     done = [_carried_out(args, change, manifest) for change in planned]
@@ -227,7 +227,8 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     ) is not None:
         done.append(_carried_out(args, passed_over))
     if not args.dry_run:
-        left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))
+        removed = [change.path for change in done if lost and change.after is None]
+        remove_empty(around for path in removed for around in _folders(place, path))
     return done
 
 
@@ -351,7 +352,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     folders.update((user_store(home), os.path.join(user_store(home), HOME_PROJECTS)))
     folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, (*made, *jobs))))
     folders.update(*(around for _, around in stores))
-    planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
+    planned = [*plan_removal(home), *(plan_file(path, None) for path in own if os.path.lexists(path))]
     done = [_carried_out(args, change) for change in planned]
     listed_before = {change.path for change in done}
     done += [change for change in answered if change.path not in listed_before]

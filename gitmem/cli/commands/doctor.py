@@ -16,8 +16,8 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
 from gitmem.hosts.obstacles import Obstacle, obstacles
-from gitmem.hosts.registry import NAMES, file_of, find_host
-from gitmem.hosts.script import content, has_current_script, hooked_file, stops_of
+from gitmem.hosts.registry import NAMES, find_host, transcript_file
+from gitmem.hosts.script import content, has_current_script, hook_obstacles, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
@@ -61,14 +61,14 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     if not hooked:
         return None
     details = tuple(hooked.values())
-    heard = last_event_since_install(private, app.home(), host.label)
-    if broken := _broken_hooks(app, host, places, hooked, heard=heard):
+    last_event = last_event_since_install(private, app.home(), host.label)
+    if broken := _broken_hooks(app, host, places, hooked, last_event=last_event):
         return broken
     if len(hooked) > 1:
         message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
         remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
         return Finding("host", Level.NOTE, message, remedy, details)
-    if not heard and (silent := _silent(app, host, places, hooked, private)):
+    if not last_event and (silent := _silent(app, host, places, hooked, private)):
         return silent
     return Finding("host", Level.OK, f"{host.title}'s sessions are recorded, by hooks in {details[0]}.")
 
@@ -81,7 +81,7 @@ def _silent(
     if not since:
         return None
     day = local(datetime.fromtimestamp(since, UTC))
-    files = [file_of(path) for path in (host.sessions(places[0]) if host.sessions else ())]
+    files = [transcript_file(path) for path in (host.sessions(places[0]) if host.sessions else ())]
     begun = len({path for path in files if os.path.exists(path) and os.path.getmtime(path) > since})
     message = f"No event of {host.title} has arrived here since the install on {day:%Y-%m-%d %H:%M}"
     if before := last_event_time(private, (host.label,)):
@@ -98,12 +98,12 @@ def _silent(
 
 
 def _broken_hooks(
-    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, heard: float
+    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, last_event: float
 ) -> Finding | None:
     """Return why the hooks of one host record nothing, or not everything; None if they do."""
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
-    stops = stops_of(host, [place for place in places if place.scope in hooked], heard=heard)
+    stops = hook_obstacles(host, [place for place in places if place.scope in hooked], last_event=last_event)
     stop = next((obstacle for obstacle in stops if not obstacle.asked), None)
     if stop is None and not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."

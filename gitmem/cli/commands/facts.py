@@ -174,7 +174,7 @@ def _forbid(store: Store, args: Args, app: App) -> None:
 def _list(store: Store, args: Args, app: App) -> None:
     every = known_facts(store)
     statuses = place_marks(store, every).statuses
-    facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
+    facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].is_in_force]
     facts = [fact for fact in facts if args.kind in (None, _SAVED_AS.get(fact.kind, fact.kind))]
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))

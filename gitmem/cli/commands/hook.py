@@ -15,7 +15,7 @@ from functools import partial
 from gitmem.cli.recall_hooks import help_for, said_kept, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, GitmemError, RefusedError
 from gitmem.hosts.host import text_of
-from gitmem.hosts.registry import caller, find_host, read_payload
+from gitmem.hosts.registry import find_host, read_payload, sender
 from gitmem.platform.machine import now, start_detached, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, disconnected_branch, private_folder
 from gitmem.store.locate import find_project, find_store
@@ -126,10 +126,10 @@ def _take(app: App, call: Call) -> None:
         if not isinstance(error, NotAcceptedError):
             hold(app.home(), root, name, owner, data)
         if name == _ANSWERED:
-            tell_refused(app.out, caller(payload, call.host), payload, error)
+            tell_refused(app.out, sender(payload, call.host), payload, error)
         return
     if name == _BEFORE:
-        _answer_call(app, root, payload, read, caller(payload, call.host))
+        _answer_call(app, root, payload, read, sender(payload, call.host))
         return
     event = TakenEvent(owner, data, payload, read, started)
     recorded = not app.read_only and (bool(call.delivered) or _accept(app, call.host, root, spool, event))
@@ -217,7 +217,7 @@ def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str
 
         made = text_of(read, "hook_event_name") != _BEFORE
         store = _hurried(app, root, text_of(read, "cwd"))
-        answered = answer_call(store, read, hears=host.hears_before, made=made)
+        answered = answer_call(store, read, hears=host.context_before_tools, made=made)
         if answered.decision is Decision.TELL:
             tell(app.out, partial(host.answer, event), fenced(answered.text, "rule") if answered.text else "")
         else:
@@ -235,19 +235,19 @@ def _payload(app: App, call: Call) -> bytes:
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
     """Answer an event if the host should be shown something now; else start a drain if due."""
-    host, owner = find_host(caller(event.payload, call.host)), event.owner
+    host, owner = find_host(sender(event.payload, call.host)), event.owner
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
-    if host.tells_later(name):
+    if host.answers_late(name):
         with contextlib.suppress(OSError):
             spool.set_memory_due(owner, due=True)
-    if name == _ANSWERED and host.tells_later(name):
+    if name == _ANSWERED and host.answers_late(name):
         return
     # The event of the command line: a failed tool may have another name here.
     # If no mark can be written, each prompt is shown the memory until the transcript has it.
-    due = spool.is_memory_due(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
-    starts = name == _ANSWERED or (host.tells_with(call.event or name) and due)
-    if not starts and name == _AFTER and not host.hears_before:
+    due = spool.is_memory_due(owner) or (host.answers_late(_ANSWERED) and not event.recorded)
+    starts = name == _ANSWERED or (host.sends_late_answers(call.event or name) and due)
+    if not starts and name == _AFTER and not host.context_before_tools:
         _answer_call(app, root, event.payload, read, host.name)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:

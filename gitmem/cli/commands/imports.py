@@ -15,7 +15,7 @@ from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.hosts.claude_code import memory_folder
 from gitmem.hosts.host import Scope
-from gitmem.hosts.registry import NAMES, file_of, find_host
+from gitmem.hosts.registry import NAMES, find_host, transcript_file
 from gitmem.importers import entire
 from gitmem.importers.migrate import TRANSCRIPT, Migrated, migrate
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
@@ -142,8 +142,8 @@ def _transcripts(args: Args, app: App) -> list[str]:
         if not found:
             remedy = "Give a transcript or a folder of them."
             raise NotFoundError(f"{host.title} keeps no sessions of this project.", remedy)
-        paths = sorted(found, key=lambda path: (os.path.getmtime(file_of(path)), path))
-    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
+        paths = sorted(found, key=lambda path: (os.path.getmtime(transcript_file(path)), path))
+    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(transcript_file(path))]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
     databases = [path for path in paths if path.endswith(".db")]

@@ -28,9 +28,9 @@ from gitmem.hosts.plan import EXCLUDE, InstallPlan, diff_of, plan_install
 from gitmem.hosts.script import (
     event_reaches_spool,
     lock_settings,
-    note_made,
     plan_script,
     put_script,
+    record_created,
     turn_roundtrip_works,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
@@ -253,7 +253,7 @@ def _judged_by(provider: str, names: str) -> str:
 def _carry_out(plan: InstallPlan, app: App, folders: set[str]) -> InstallPlan:
     if plan.hooks:
         put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks, folders)
-    note_made(app.home(), [change for _, change in plan.changes], folders)
+    record_created(app.home(), [change for _, change in plan.changes], folders)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
     return plan

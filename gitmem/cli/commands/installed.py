@@ -16,7 +16,7 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.plan import InstallPlan
 from gitmem.hosts.registry import NAMES
-from gitmem.hosts.script import hooked_file, stands, stops_of
+from gitmem.hosts.script import hook_obstacles, hooked_file, is_refuted
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
 from gitmem.store.last_event import last_event_since_install
@@ -31,7 +31,7 @@ def list_agents(app: App) -> None:
         paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
         state = next((f"recorded, by {path}" for path in paths.values() if path), "not recorded")
         places = [place_of(app, scope) for scope, path in paths.items() if path]
-        if stops := stops_of(host, places, heard=_heard(app, host)):
+        if stops := hook_obstacles(host, places, last_event=_last_event(app, host)):
             state = f"not recorded{' yet' * stops[0].asked}: {stops[0].message}"
         state = state if host.events else "gets tools for the memory; its sessions cannot be recorded"
         parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
@@ -52,8 +52,8 @@ def list_agents(app: App) -> None:
 def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works: bool) -> str:
     """Return the lines that report the installed parts of a host to the user; `works` if an event arrived."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
-    heard, found = _heard(app, plan.host), obstacles(plan.host, plan.place)
-    in_the_way = [item for item in found if (stands(item, heard) if item.part == HOOKS else item.part in parts)]
+    event, found = _last_event(app, plan.host), obstacles(plan.host, plan.place)
+    in_the_way = [item for item in found if (not is_refuted(item, event) if item.part == HOOKS else item.part in parts)]
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
@@ -94,7 +94,7 @@ def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
         yield from questions
 
 
-def _heard(app: App, host: Host) -> float:
+def _last_event(app: App, host: Host) -> float:
     """Return when an agent's last event since its installation arrived in the store, 0 if none did."""
     with contextlib.suppress(GitmemError):
         return last_event_since_install(app.open().private, app.home(), host.label)

@@ -319,7 +319,7 @@ def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
     others = (status.successor,) if status.successor else status.disputes
     named = "; ".join(f"{name} {facts[name].description}" for name in others)
     place = f", {status.place}" if status.place else ""
-    if status.holds:
+    if status.is_in_force:
         return f"yes, but it contradicts {named}{place}" if named else f"yes{place}"
     since = f" since {status.since:%Y-%m-%d}" if status.since else ""
     return f"no, {status.standing}{since}{f', by {named}' if named else ''}{place}"

@@ -12,7 +12,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.platform.machine import Context
-from gitmem.record.read import look
+from gitmem.record.read import read_pending
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.recorded import payloads_of
@@ -152,7 +152,7 @@ def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, ho
         said = run(cut(json.dumps(value).encode(), chance), host, chance.choice(events))
         assert said == "" or "gitmem-memory" in said
         if number % 100 == 99:
-            look(Store(str(project / ".gitmem"), Context(environ, environ["HOME"], "here", lambda: NOW)))
+            read_pending(Store(str(project / ".gitmem"), Context(environ, environ["HOME"], "here", lambda: NOW)))
             accepted += len(spool.names())
             spool.remove(spool.names())
     assert accepted > mutations // 10
