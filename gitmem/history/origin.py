@@ -180,9 +180,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 # The message of `git revert`.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# Operations of a user. Facts and groups are also learned from sessions; then their commits name the session.
+# Operations of a user. Facts are also learned from sessions; then their commits name the session.
 _BY_USER = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
-_BY_BOTH = {Op.FACT, Op.CONCEPT}
 
 
 def chosen_commits(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
@@ -272,7 +271,7 @@ def _last(store: Store, tip: str) -> CommitRecord:
 def _is_users_own(commit: Commit) -> bool:
     """Return whether a user made a commit, rather than gitmem in the background of a session."""
     op = commit.value(Trailer.OP)
-    return op in _BY_USER or (op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL))
+    return op in _BY_USER or (op == Op.FACT and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL))
 
 
 def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:

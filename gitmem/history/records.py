@@ -214,17 +214,12 @@ def records(
     return [record(commit) for commit in commits]
 
 
-# Operations in the background of sessions and syncs; a user's changes of groups of exchanges name no session.
+# gitmem's own work, in the background of sessions and syncs, on what a user or an agent saved.
 _HOUSEKEEPING = {
-    *(Op.EXCHANGES, Op.EPISODE, Op.PATTERN, Op.COUNT, Op.SUMMARIZE, Op.CONSOLIDATE, Op.REPAIR),
+    *(Op.EXCHANGES, Op.CONCEPT, Op.EPISODE, Op.PATTERN, Op.COUNT, Op.SUMMARIZE, Op.CONSOLIDATE, Op.REPAIR),
     *(Op.TRANSCRIPT, Op.SIGN),
 }
 _AT_ONCE = 8  # at first, so many times the commits to show are read
-
-
-def is_housekeeping(record: CommitRecord) -> bool:
-    """Return whether a commit is gitmem's own work on what a user or an agent saved."""
-    return record.op in _HOUSEKEEPING or (record.op == Op.CONCEPT and bool(record.session))
 
 
 def shown_history(read: Callable[[int | None], list[CommitRecord]], most: int | None) -> tuple[list[CommitRecord], int]:
@@ -235,7 +230,7 @@ def shown_history(read: Callable[[int | None], list[CommitRecord]], most: int | 
     count = most and most * _AT_ONCE
     while True:
         every = read(count)
-        shown = [number for number, record in enumerate(every) if not is_housekeeping(record)][:most]
+        shown = [number for number, record in enumerate(every) if record.op not in _HOUSEKEEPING][:most]
         if count is None or len(shown) == most or len(every) < count:
             end = shown[-1] + 1 if shown and len(shown) == most else len(every)
             return [every[number] for number in shown], end - len(shown)
