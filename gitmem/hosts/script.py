@@ -15,11 +15,19 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from gitmem.errors import RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.locking import writing_alone
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, hook_script, is_current, script_path
-from gitmem.hosts.install import SettingsChange, carry_out, is_present, missing_folders, plan_file, remove_empty
+from gitmem.hosts.install import (
+    SettingsChange,
+    carry_out,
+    is_present,
+    missing_folders,
+    plan_edits,
+    plan_file,
+    remove_empty,
+)
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS
@@ -30,16 +38,17 @@ from gitmem.platform.safe_open import drop_file, read_json, read_small
 def recorded_agents(
     project: str, home: str, environ: Mapping[str, str], last_event_of: Callable[[str], float]
 ) -> tuple[list[str], list[str]]:
-    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks do not run.
+    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks fail or are gone.
 
-    Both have gitmem's hooks, in a project's settings or the user's. `last_event_of` returns, by its label, the time
-    of an agent's last event since its installation, 0 without one: after an event it asks the user nothing more.
+    The others have gitmem's hooks, in a project's settings or the user's. `last_event_of` returns, by its label, the
+    time of an agent's last event since its installation, 0 without one: after an event it asks the user nothing more.
     """
     titles, off = [], []
     for host in map(find_host, NAMES):
         places = [InstallPlace(scope, project, home, environ) for scope in host.scopes]
         hooked = [place for place in places if hooked_file(host, place)]
         if not hooked:
+            off += [f"{lost.message}. {lost.remedy}" for lost in lost_hooks(host, places)[:1]]
             continue
         if stops := hook_obstacles(host, hooked, last_event=last_event_of(host.label)):
             off.append(f"{stops[0].message}. {stops[0].remedy}")
@@ -74,6 +83,24 @@ def hooked_file(host: Host, place: InstallPlace) -> str:
     """Return the path of the settings with gitmem's hooks, "" if they have none."""
     items = [item for item in edits_of(host, place) if item.part == HOOKS]
     return next((item.path for item in items if is_present(item)), "")
+
+
+def lost_hooks(host: Host, places: Sequence[InstallPlace]) -> list[Obstacle]:
+    """Return for each settings file of a host that lost its hooks, by the record of their script, what is wrong."""
+    lost = []
+    for place in places:
+        users = _listed(place.home, "files")
+        for item in (item for item in edits_of(host, place) if item.part == HOOKS and item.path in users):
+            command = f"'gitmem install {host.name} --{place.scope.value}' writes them again."
+            try:
+                changes = plan_edits(item.path, [item], None).changes
+            except GitmemError as error:
+                message = f"{host.title} is not recorded any more: {error.message.removesuffix('.')}"
+                lost.append(Obstacle(HOOKS, message, f"Correct that file; if its hooks are gone then, {command}"))
+            else:
+                message = f"{host.title} is not recorded any more: the hooks are gone from {item.path}"
+                lost += [Obstacle(HOOKS, message, command)] * changes
+    return lost
 
 
 def content(path: str) -> bytes:

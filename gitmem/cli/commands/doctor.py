@@ -17,7 +17,7 @@ from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.registry import NAMES, find_host, transcript_file
-from gitmem.hosts.script import content, has_current_script, hook_obstacles, hooked_file
+from gitmem.hosts.script import content, has_current_script, hook_obstacles, hooked_file, lost_hooks
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
@@ -59,7 +59,8 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     places = [place_of(app, scope) for scope in host.scopes]
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
-        return None
+        lost = next(iter(lost_hooks(host, places)), None)
+        return Finding("host", Level.WARNING, f"{lost.message}.", lost.remedy) if lost else None
     details = tuple(hooked.values())
     last_event = last_event_since_install(private, app.home(), host.label)
     if broken := _broken_hooks(app, host, places, hooked, last_event=last_event):

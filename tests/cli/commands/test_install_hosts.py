@@ -31,6 +31,26 @@ def tree(*folders: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in paths if ".gitmem" not in path.parts}
 
 
+@pytest.mark.parametrize("settings, said", [("{}", "the hooks are gone from"), ("{", "settings.json")])
+def test_hooks_that_vanished_are_missed_beside_an_agent_that_has_its_own(run, project, settings, said):
+    for name in ("claude", "codex"):
+        assert run("install", name, "--only", "hooks", "--project", "--yes")[0] == 0
+    assert "not recorded any more" not in run("doctor")[1]
+    file = project / ".claude" / "settings.json"
+    file.write_text(settings)
+    for door in (("status",), ("doctor",)):
+        shown = " ".join(run(*door)[1].split())
+        assert "Claude Code is not recorded any more: " in shown
+        assert said in shown
+        assert "gitmem install claude --project" in shown
+    assert "Codex" in shown
+    file.write_text("{}")
+    assert run("install", "claude", "--only", "hooks", "--project", "--yes")[0] == 0
+    assert "not recorded any more" not in run("doctor")[1]
+    assert run("uninstall", "claude", "--project", "--yes")[0] == 0
+    assert "not recorded any more" not in run("doctor")[1]
+
+
 @pytest.mark.parametrize("scope", ["--user", "--project"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.few(4)
