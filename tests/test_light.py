@@ -25,6 +25,7 @@ MODULES = {
     | {"datetime", "difflib", "gitmem.history.origin", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
+    "gitmem.llm.providers": CLASSES | {"typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},
 }
 

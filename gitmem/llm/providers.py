@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gitmem.llm.protocol import OPENAI, ProviderError
 from gitmem.platform.machine import is_installed
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 def key_in(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
     """Return the key in a variable, "" for the user's own server that needs none; raises as `make_embedder`."""
+    from gitmem.llm.protocol import ProviderError
+
     key = environ.get(variable, "").strip()
     if not key and not base_url:
         raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
@@ -25,7 +26,7 @@ def key_in(settings: str, variable: str, base_url: str, environ: Mapping[str, st
     return key
 
 
-NONE, AUTO, LOCAL, GEMINI = "none", "auto", "local", "gemini"
+NONE, AUTO, LOCAL, OPENAI, GEMINI = "none", "auto", "local", "openai", "gemini"
 LACKS_LOCAL = "the extra gitmem-store[local] is not installed"
 EMBEDDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
 VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
