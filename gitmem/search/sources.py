@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import accumulate, chain
 
 from gitmem.history.past_days import (
@@ -43,8 +43,8 @@ from gitmem.values import Value
 MOST_FILES = 60  # read and ranked
 # For a prompt, which waits. With 30 files and 2,000 lines, 1 of 120 prompts in 10 MB gets another first memory.
 HURRIED_FILES, HURRIED_BUDGET = 20, 500
-# A smaller store is read whole: loading and starting ripgrep would take longer than it saves.
-FEW_FILES, FEW_BYTES = 200, 2_000_000
+# A smaller store is read whole, as choosing files would save a search no time; a prompt chooses fewer.
+FEW_FILES, FEW_BYTES, FEW_HURRIED_BYTES = 200, 2_500_000, 2_000_000
 MANY_BYTES = 8_000_000  # of a store, from which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # with a hit, if a filter needs the text of units
 _SAMPLED_FILES = 24
@@ -95,7 +95,7 @@ def work_tree(
         return pool
     documents = Documents(store)
     size = documents.size()
-    if documents.are_few:
+    if documents.are_few(FEW_HURRIED_BYTES if hurried else FEW_BYTES):
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking finds the terms itself; for filters, only files with a literal need to be cut.
         read = (
@@ -192,10 +192,9 @@ class Documents:
             self._versions[key] = stat_file(*place)
         return self._versions[key]
 
-    @cached_property
-    def are_few(self) -> bool:
-        """Whether they are so few that a search reads them all."""
-        return len(self.keys) <= FEW_FILES and self.size() <= FEW_BYTES
+    def are_few(self, most: int) -> bool:
+        """Return whether they are so few, and have so few bytes (`most`), that a search reads them all."""
+        return len(self.keys) <= FEW_FILES and self.size() <= most
 
     def size(self) -> float:
         """Return the bytes of all files, estimated from a sample if there are many."""
@@ -251,7 +250,7 @@ def _in_texts(
 
     def scan(part: list[str]) -> Lines:
         rare = [literal for literal in part if rarity.estimate(literal) <= HURRIED_BUDGET]
-        lines_of = texts.scan(rare, make_rg(store.context) if texts.size > FEW_BYTES else None) if rare else {}
+        lines_of = texts.scan(rare, make_rg(store.context) if texts.size > FEW_HURRIED_BYTES else None) if rare else {}
         for literal in part:
             if literal not in rare:
                 add_lines(lines_of, texts.newest(literal, _NEWEST))
@@ -280,7 +279,7 @@ def renew_texts(store: Store) -> None:
     """
     folder = os.path.join(store.private, TEXTS)
     documents = Documents(store)
-    if not documents.are_few:
+    if not documents.are_few(FEW_HURRIED_BYTES):
         os.makedirs(folder, 0o700, exist_ok=True)
         with store.folder_lock(folder, "texts").acquire(_PATIENCE):
             texts = open_texts(store, documents.days)

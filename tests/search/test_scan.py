@@ -50,7 +50,7 @@ def asked(shelf, query, **options):
 def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_rg):
     if with_rg and make_rg(large.store.context) is None:
         pytest.skip("rg is not installed")
-    monkeypatch.setattr(sources, "FEW_BYTES", 0)  # of larger texts `rg` is asked
+    monkeypatch.setattr(sources, "FEW_HURRIED_BYTES", 0)  # of larger texts `rg` is asked
     if not with_rg:
         monkeypatch.setattr("gitmem.search.sources.make_rg", lambda context: None)
     monkeypatch.setattr(sources, "list_paths", None)
@@ -153,3 +153,14 @@ def test_in_a_file_only_the_words_of_its_lines_are_looked_for():
     assert choose_files(lines, parse_query("lynx okapi zebra").terms, 2) == Choice(
         ["a.md", "b.md"], [1, 1, 0], [frozenset({1, 2}), frozenset()]
     )
+
+
+def test_a_store_that_a_search_reads_whole_may_have_its_texts_kept_for_prompts(shelf, monkeypatch):
+    monkeypatch.setattr(sources, "FEW_HURRIED_BYTES", 10)
+    shelf.write("knowledge/a.md", "# A\n\nthe zebra\n" + "filler\n" * 200)
+    keep(shelf)
+    monkeypatch.setattr(sources, "make_scanner", None)
+
+    assert shelf.paths("zebra") == ["knowledge/a.md"]
+    monkeypatch.setattr(sources, "list_paths", None)
+    assert asked(shelf, "zebra") == ["knowledge/a.md"]
