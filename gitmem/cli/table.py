@@ -42,7 +42,7 @@ PARTS = {
         *("mcp", "statusline", "completion", "help"),
     ),
 }
-FREE = ("search", "more")  # `gitmem search recall` searches for a word
+FREE = ("save", "search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # called by programs only
 _OF_MODULES = {  # modules of commands that have none of their own name
     "agents": "uninstall",

@@ -158,9 +158,11 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
         return home_store(project, context.home), project
     if place is Place.PRIVATE:  # the folder itself: gitmem.store.layers names it
         return start, Project(start, None)
-    if project.root == os.path.realpath(context.home):
+    if project.root in {os.path.realpath(context.home), os.path.dirname(project.root)}:
+        is_top = project.root == os.path.dirname(project.root)
+        what = "the folder of the whole system" if is_top else "your home folder"
         raise GitmemError(
-            f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
+            f"{project.root} is {what}, not a project.", "Use 'gitmem init --user' for what belongs to you."
         )
     target = os.path.join(project.root, STORE_FOLDER)
     if damaged := damaged_store(target):

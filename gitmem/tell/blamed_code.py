@@ -13,7 +13,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 
 from gitmem.document.code_lines import normalized
-from gitmem.errors import GitFailedError, GitmemError, UsageError
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UsageError
 from gitmem.git.filters import filters_off
 from gitmem.git.process import Dialogue
 from gitmem.git.repository import empty_tree
@@ -89,6 +89,9 @@ class Blaming:
             return []
         texts = read_project_file(self._code.root, self.path).removesuffix("\n").split("\n")
         shown = texts[self.first - 1 : self.last or None]
+        if not shown:
+            edits = "It is not committed, so recorded edits alone are looked at."
+            raise NotFoundError(f"{self.path} has no line {self.first}: it has {len(texts):,}.", edits)
         return [BlamedCode(text, at, path=self.path, number=at) for at, text in enumerate(shown, self.first)]
 
 

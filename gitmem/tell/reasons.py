@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gitmem.document.code_lines import digest_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import Authors
 from gitmem.history.marks import marked
@@ -115,6 +116,8 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
         )
     elif why.ground is Ground.PART:
         lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
+    elif not digest_of(why.line.text):
+        lines.append("  perhaps   no edit of this line is recorded, it is too short; the session wrote lines around it")
     elif not why.certain:
         lines.append("  perhaps   the session wrote such a line, and so may others: it is short, or was elsewhere")
     if why.others:

@@ -79,6 +79,12 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
             bare_git(home, "init", "-q")
 
 
+def test_the_top_folder_of_the_system_is_no_project(init, monkeypatch):
+    monkeypatch.setattr("gitmem.store.init.user_store", lambda _: pytest.fail("nothing is to be made"))
+    with pytest.raises(GitmemError, match="folder of the whole system"):
+        init(Path(os.path.abspath(os.sep)), Place.PROJECT)
+
+
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_a_home_that_cannot_be_written_leaves_no_store_behind(project, init, home, place):
     (home / ".local").touch()  # in place of a folder

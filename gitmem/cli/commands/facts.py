@@ -159,10 +159,12 @@ def _warn_of_patterns(app: App, literals: Sequence[str]) -> None:
 def _forbid(store: Store, args: Args, app: App) -> None:
     """Set what a fact forbids and how that is enforced; this also confirms the rule."""
     known = find_fact(store, args.fact)
-    if bool(args.literal) == args.none:
+    again = known.forbids if args.enforce and not args.none else ()  # the enforcement alone changes
+    literals = tuple(args.literal) or again
+    if bool(literals) == args.none:
         remedy = f"To take all of them out: gitmem facts forbid {known.id} --none"
         raise UsageError(f"Say what {known.id} forbids, in words such as 'pip install'.", remedy)
-    commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
+    commits = forbid(store, known, literals, "" if args.enforce in {None, Decision.TELL} else args.enforce)
     fact = find_fact(store, known.id)
     confirm_rule(store, fact)
     report = f"{_literals(fact)} now" if fact.forbids else "nothing now"

@@ -6,12 +6,15 @@ import os
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import MOST_BYTES, Args, text_of
+from gitmem.cli.table import PARTS
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.history.sessions import named_session
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import labelled, save_text
 from gitmem.store.layers import store_for_session
+
+_AS_COMMAND = 2  # words: `save pause 1h` is no text, `save private customers pay later` is
 
 
 def run_save(args: Args, app: App) -> None:
@@ -21,6 +24,10 @@ def run_save(args: Args, app: App) -> None:
         raise RefusedError(
             f"The tag is refused: {error}.", "Give each tag by an option: --tag build --tag ci."
         ) from None
+    if args.text and args.text[0] in PARTS["save"] and len(args.text) <= _AS_COMMAND:
+        words = " ".join(args.text)
+        remedy = f"The command is 'gitmem {words}'. To save these words: echo '{words}' | gitmem save"
+        raise UsageError(f"'gitmem save {words}' may mean a command.", remedy)
     text = _text(args, app)
     if not clean_text(text):
         raise RefusedError(

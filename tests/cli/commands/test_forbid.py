@@ -104,6 +104,20 @@ def test_a_rule_is_added_with_what_happens_at_a_match(world):
     assert "--forbids" in world.ran("facts", "add", "Use uv.", "--enforce", "deny").err
 
 
+def test_what_happens_at_a_match_is_changed_without_the_words(world, rule):
+    file = next((world.root / "facts").rglob(f"{rule}*"))
+    words = next(line for line in file.read_text().splitlines() if line.startswith("forbids:"))
+    for enforce in ("deny", "ask"):
+        world.run("facts", "forbid", rule, "--enforce", enforce)
+        assert {words, f"enforce: {enforce}"} <= {*file.read_text().splitlines()}
+    world.run("facts", "forbid", rule, "--enforce", "tell")
+    assert words in file.read_text()
+    assert "enforce:" not in file.read_text()
+    assert world.ran("facts", "forbid", rule).code == 2
+    world.run("facts", "forbid", rule, "--none")
+    assert world.ran("facts", "forbid", rule, "--enforce", "deny").code == 2, "it forbids nothing"
+
+
 def test_words_of_sql_are_met_in_small_letters_too(world):
     world.run("facts", "add", "Never drop a table", "--forbids", "DROP TABLE")
     for text in ("DROP TABLE users;", "drop table users;"):

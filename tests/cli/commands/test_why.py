@@ -271,6 +271,22 @@ def test_a_row_that_gitmem_did_not_write_is_read_as_text(coder):
     assert rows[3:] == " ".join(row).split("\n")
 
 
+def test_a_line_past_the_end_of_a_file_that_is_not_committed_says_how_many_it_has(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    ran = coder.world.ran("why", "src/cart.py:99")
+    assert (ran.code, "src/cart.py has no line 99: it has 10." in ran.err) == (9, True), ran.err
+    assert "not committed" in ran.err
+
+
+def test_a_line_that_is_too_short_is_not_said_to_be_written_by_a_session(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.append("src/cart.py", "# ===\n")
+    coder.commit("Add the cart")
+    shown = coder.world.run("why", "src/cart.py:11").out
+    assert "no edit of this line is recorded" in shown
+    assert "wrote such a line" not in shown
+
+
 def test_a_commit_and_a_text_lead_there_too(coder):
     coder.claude(WORDS[0], "src/cart.py", CART)
     commit = coder.commit("Add the cart")
