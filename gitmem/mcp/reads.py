@@ -28,7 +28,7 @@ from gitmem.search.hits import Hit, named
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.search.passages import Passage, read_passage
 from gitmem.search.query import check_query
-from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
+from gitmem.search.recall import is_handle, layer_of, read_memory, with_other_layers
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import Blaming, project_path
 from gitmem.tell.reasons import as_text, reasons
@@ -70,7 +70,7 @@ def memory_search(
     else:
         commit = resolve(store, at) if at else None
         result = answer(store, query, limit=limit, deep=deep, history=history, at=commit)
-        result = with_own(store, query, result, limit) if commit is None else result
+        result = with_other_layers(store, query, result, limit) if commit is None else result
         hits, total = result.hits, result.total if result.total > len(result.hits) else 0
         if not hits:
             check_types(query)

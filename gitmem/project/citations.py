@@ -68,9 +68,8 @@ def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
 
 def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
     by_word = [[place for place, line in enumerate(lines) if word in line] for word in words]
-    return [
-        lines[place] for place in sorted({place for places in by_word if len(places) <= _COMMON for place in places})
-    ]
+    found = {place for places in by_word if len(places) <= _COMMON for place in places}
+    return [lines[place] for place in sorted(found)]
 
 
 def digest(line: str) -> str:

@@ -107,9 +107,8 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
     by_branch: dict[str, str] = {}
     for name in names:
         for prefix in prefixes:
-            tip = read_text(os.path.join(code.common_dir, *(prefix + name).split("/"))).strip() or refs.get(
-                prefix + name, ""
-            )
+            ref = prefix + name
+            tip = read_text(os.path.join(code.common_dir, *ref.split("/"))).strip() or refs.get(ref, "")
             if is_object_id(tip):
                 by_branch.setdefault(name, tip)
     return by_branch

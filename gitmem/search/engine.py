@@ -31,7 +31,7 @@ def marked(hit: Hit, marks: Marks) -> Hit:
     hit = hit._replace(marks=marks)
     fact = marks.facts.get(hit.entry)
     if fact is None:
-        return _told(hit, marks)
+        return _with_ended_statements(hit, marks)
     hit = hit._replace(session=hit.session or fact.session)
     status = marks.statuses[fact.id]
     if status.is_in_force and marks.is_old_wording(fact.id, hit.text):
@@ -42,10 +42,10 @@ def marked(hit: Hit, marks: Marks) -> Hit:
         return hit._replace(status="one of two versions", others=status.disputes)
     if status.is_in_force and not status.disputes:
         return hit
-    return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))
+    return hit._replace(status=status.standing.value, others=status.disputes or _in_force_of(marks, status.successor))
 
 
-def _told(hit: Hit, marks: Marks) -> Hit:
+def _with_ended_statements(hit: Hit, marks: Marks) -> Hit:
     ended = marks.said_in(hit.entry, hit.text)
     if not ended:
         return hit
@@ -55,10 +55,10 @@ def _told(hit: Hit, marks: Marks) -> Hit:
         for status in statuses.values()
     )
     others = dict.fromkeys(name if status.is_in_force else status.successor for name, status in statuses.items())
-    return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
+    return hit._replace(status=f"states what is {' and '.join(words)}", others=_in_force_of(marks, *others))
 
 
-def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
+def _in_force_of(marks: Marks, *facts: str) -> tuple[str, ...]:
     return tuple(fact for fact in facts if fact and not marks.has_ended(fact))
 
 

@@ -99,12 +99,12 @@ class Hit(Value):
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) may be "". `commit` contains the text
     if no file does any more. `passage` is the text, or the request and best part of a long one. A `weak` hit shares
-    little with the query; `coverage` is how much (`gitmem.search.rank`). `status` is that of a fact not in force or
-    disputed, `BEFORE`, or the refutation of an exchange. `sources` are the entries that a summary was made of.
-    `others` are the ids of its successor, of contradicting facts, or of newer memories. `own`: it is from the user
-    store. `author` is the name of another user who brought it, or ""; `awaits`: this rule of theirs waits for a yes.
-    `views` are the places (PATH:LINE) of other views of the same memory that match. `reply` is the next request if it
-    may refute an exchange. Texts are as the files have them; `shown` adds what `marks` know.
+    little with the query; `coverage` is how much (`gitmem.search.rank`). `status` tells that a fact, or one that the
+    text states, is not simply in force, that a newer memory exists, or how an exchange was refuted; `others` are the
+    ids of successors, contradicting facts or newer memories. `sources` are the entries that a summary was made of.
+    `own`: it is from the user store. `author` is another user who contributed it, or ""; `awaits`: this rule of theirs
+    waits for a yes. `views` are the places (PATH:LINE) of other matching views of the same memory. `reply` is the next
+    request if it may refute an exchange. Texts are as the files have them; `shown` adds what `marks` know.
     """
 
     path: str

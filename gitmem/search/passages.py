@@ -28,7 +28,7 @@ _REMEDY = "Name a file or an ^id as 'gitmem search' prints it."
 
 
 class Passage(Value):
-    """Lines of a file from 1, both ends included; `commit` contains a file that was removed, which `gone` explains."""
+    """Lines of a file from 1, both ends included, in a `commit` ("": the work tree); `gone`: how it was removed."""
 
     path: str
     start: int
@@ -80,7 +80,7 @@ def read_passage(
 
 
 def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
-    """Return the file of a session and, if it was cleared, since when; "" for either if not."""
+    """Return the text of a session's file, and since when it is gone if it was cleared; "" for what is missing."""
     path = session.file or cleared_file(store, session)
     passage = read_passage(store, path) if path else None
     return (passage.text, passage.gone) if passage else ("", "")

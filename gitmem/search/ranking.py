@@ -140,7 +140,7 @@ def _in_force(matches: list[Ranked], asked: Asked) -> list[Ranked]:
     matches = matches if shows_ended else _without_purged(matches)
     ids = {item.units.memory(item.index) for item in matches}
     asked.marks = marks_for(asked.store, ids, hurried=scope.hurried)
-    asked.kept = matches if shows_ended else holding(matches, asked.marks)
+    asked.kept = matches if shows_ended else without_ended(matches, asked.marks)
     asked.left_out = len(matches) - len(asked.kept)
     memories = without_links(asked.kept)
     asked.number = len(memories)
@@ -203,7 +203,7 @@ RANKING: tuple[Callable[[list[Ranked], Asked], list[Ranked]], ...] = (
 )
 
 
-def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
+def without_ended(hits: list[Ranked], marks: Marks) -> list[Ranked]:
     """Drop facts in force in no part of the project, unless no other hit is left, and files that are no facts."""
     hits = [hit for hit in hits if _is_of_fact(hit, marks)]
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
@@ -339,9 +339,8 @@ def _weigh(
             counts[number] += count
     weights, total = [], max(units * times, 1.0)
     for term, containing, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
-        frequency = max(
-            containing, every / (count or 1.0) * (containing or 1.0)
-        )  # a unit may have a word several times
+        # A unit may have a word several times.
+        frequency = max(containing, every / (count or 1.0) * (containing or 1.0))
         weights.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
     return weights, max(characters / units, 1.0) if units else 1.0, total
 

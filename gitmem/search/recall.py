@@ -37,7 +37,7 @@ _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
 
 
-def with_own(store: Store, query: str, answered: SearchAnswer, limit: int = 0) -> SearchAnswer:
+def with_other_layers(store: Store, query: str, answered: SearchAnswer, limit: int = 0) -> SearchAnswer:
     """Return an answer with hits of other layers after the project's: private ones, own rules and preferences.
 
     There are at most `limit` hits (0: no limit); the project's keep half if both have more.
@@ -56,7 +56,7 @@ def _with_own_rules(store: Store, query: str, answered: SearchAnswer) -> SearchA
     hits = answer(own, query, vectors=not answered.without_vectors).hits  # do not wait for a slow provider twice
     hits = [hit for hit in hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
     mine = [hit._replace(path=f"{OWN_FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
-    mine = _yielding(store, own, mine) if mine else []
+    mine = _with_overriding(store, own, mine) if mine else []
     return answered._replace(hits=[*answered.hits, *mine], total=answered.total + len(mine))
 
 
@@ -82,7 +82,7 @@ def _with_private(store: Store, query: str, answered: SearchAnswer) -> SearchAns
     return answered._replace(hits=[*answered.hits, *more], total=answered.total + len(more))
 
 
-def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
+def _with_overriding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
     """Return the user's own hits, each with the fact of the project that overrides it, as at a session's start."""
     from gitmem.model.similarity import winner_over
 

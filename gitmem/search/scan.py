@@ -254,7 +254,7 @@ def _promise(lines: Sequence[tuple[int, Iterable[int]]], weights: Sequence[float
     return best
 
 
-def mixed(paths: Iterable[str]) -> list[str]:
+def alternated(paths: Iterable[str]) -> list[str]:
     """Return paths, alternating between the top-level folders, the newest of each first."""
     folders: dict[str, list[str]] = {}
     for path in paths:
@@ -361,7 +361,7 @@ def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
     path = os.path.join(store.private, FOLDER, "all")
     try:
         with open(path, "rb") as file:
-            fresh = _came(store, file.readline(_LONGEST_STATE), days)
+            fresh = _changed_since(store, file.readline(_LONGEST_STATE), days)
             if fresh is not None and len(fresh) <= _MOST_FRESH:
                 return Texts(store.documents, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path, fresh)
     except OSError:
@@ -380,7 +380,7 @@ def write_texts(store: Store, days: Sequence[str], texts: Iterable[tuple[str, st
     os.replace(out.name, path)
 
 
-def _came(store: Store, state: bytes, days: Sequence[str]) -> list[str] | None:
+def _changed_since(store: Store, state: bytes, days: Sequence[str]) -> list[str] | None:
     """Return the documents that commits changed since the texts were written; None if the texts cannot be used."""
     try:
         since, *known = json.loads(state)

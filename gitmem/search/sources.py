@@ -35,7 +35,7 @@ from gitmem.search.files import (
 )
 from gitmem.search.query import Term, fold
 from gitmem.search.scan import FOLDER as TEXTS
-from gitmem.search.scan import Rarity, add_lines, choose_files, mixed, open_texts, write_texts
+from gitmem.search.scan import Rarity, add_lines, alternated, choose_files, open_texts, write_texts
 from gitmem.search.units import Excerpts, Units
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -116,7 +116,7 @@ def work_tree(
         unscanned = rarity.unscanned(scanned)
     else:
         lines = scan([*literals, *beside])
-    lines = {key: lines[key] for key in mixed(lines)}
+    lines = {key: lines[key] for key in alternated(lines)}
     pool = _chosen(documents, size, lines, terms, unscanned, most=most, fits=fits)
     return pool._replace(texts=[*lines.values()], scanned=frozenset(beside))
 
@@ -220,7 +220,7 @@ class Documents:
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yield key and text of all documents outside `LINKED`, alternating between folders, the newest last."""
-        for key in reversed(mixed(key for key in self.keys if not key.startswith(LINKED))):
+        for key in reversed(alternated(key for key in self.keys if not key.startswith(LINKED))):
             root, path = (self._private, key[1:]) if key in self._days else (self._root, key)
             yield key, read_file(root, path).decode("utf-8", "replace")
 

@@ -32,7 +32,7 @@ from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text
 from gitmem.search.query import fold, parse_query
-from gitmem.search.recall import with_own
+from gitmem.search.recall import with_other_layers
 from gitmem.store.known_facts import known_facts
 from gitmem.store.learned import known_patterns, read_pattern
 from gitmem.store.store import Store
@@ -325,7 +325,7 @@ def _of_episode(ranked: RankedEpisode, share: float, needles: Sequence[str]) -> 
 
 def _of_user(store: Store, task: str) -> Iterator[Advice]:
     """Yield the user's own preferences and rules and the private facts related to a task."""
-    hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
+    hits = with_other_layers(store, plain_query(task), SearchAnswer([], "")).hits
     for hit in (hit for hit in hits if hit.entry and (hit.own or hit.fact) and hit.coverage.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH

@@ -20,7 +20,7 @@ from gitmem.search.hits import Hit
 from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.passages import read_passage
 from gitmem.search.query import FILTERS, check_query, parse_query
-from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
+from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_other_layers
 from gitmem.search.troubles import is_news
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GET, RECALL, SEARCH, ShownText, handles, record_shown
@@ -48,7 +48,7 @@ def find_hits(
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if at is None:
-        found = with_own(store, query, found, args.limit)
+        found = with_other_layers(store, query, found, args.limit)
     if not found.hits:
         check_types(query)
     if found.without_vectors and is_news(store.private, "search", found.without_vectors):

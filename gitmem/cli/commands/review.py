@@ -129,7 +129,7 @@ def _facts(store: Store, pair: Pair, authors: Authors) -> ReviewItem:
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
     names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
-    line = f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+    line = f"two facts that contradict each other\n{_fact_lines('newer', newer)}\n{_fact_lines('older', older)}"
     choices = "'--take newer' or 'older' says which fact is in force, 'both' that they do not contradict each other."
     return ReviewItem(names, {"newer": newer, "older": older}, line, choices, decide, ("newer", "older", "both"))
 
@@ -358,7 +358,7 @@ def _fact(fact: Fact, authors: Authors) -> dict[str, str | None]:
     }
 
 
-def _told(word: str, fact: Mapping[str, str | None]) -> str:
+def _fact_lines(word: str, fact: Mapping[str, str | None]) -> str:
     """Return a fact in two lines: its date and text, then its id, session and author."""
     about = [f"{fact['kind']} {fact['id']}"]
     if session := fact["session"]:
