@@ -20,7 +20,7 @@ from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
 from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_weight
-from gitmem.search.troubles import is_news
+from gitmem.search.troubles import is_unreported
 from gitmem.search.units import Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, safe_text
 from gitmem.store.store import Store
@@ -188,7 +188,7 @@ class Embedding:
         if not number:
             self.problem = MISSING
             # The first search with a model starts to fill its cache; later each commit does.
-            if is_news(self._store.private, "start", cache.stem):
+            if is_unreported(self._store.private, "start", cache.stem):
                 self._store.start("reindex", "--background")
             return None
         if dimensions != len(vector):

@@ -10,8 +10,8 @@ FOLDER = "vectors"
 _QUIET_SECONDS = 3600.0
 
 
-def is_news(private: str, place: str, problem: str) -> bool:
-    """Return whether a problem was not reported in this place within the last hour; record it, or its end by ""."""
+def is_unreported(private: str, place: str, problem: str) -> bool:
+    """Return whether a problem was not reported in this place for an hour, and record it; "" records its end."""
     path = os.path.join(private, FOLDER, f"{place}.trouble")
     try:
         with open(path, encoding="utf-8") as file:

@@ -122,7 +122,7 @@ class Units:
         return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
-        """Return the kind of a unit that matches."""
+        """Return the kind of a unit."""
         return self._spans[index][2]
 
     def _heading(self, index: int) -> str:
@@ -244,7 +244,7 @@ class Units:
 
     @cached_property
     def named(self) -> str:
-        """The id of the fact or concept that the file is, or ""."""
+        """The id of the fact, concept, episode or known error that the file is, or ""."""
         named = re.fullmatch(_NAMED, self.path)
         return named["id"] if named else ""
 

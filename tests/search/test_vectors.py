@@ -23,7 +23,7 @@ from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.search import vectors
 from gitmem.search.cut import HEADING
 from gitmem.search.files import FileVersion
-from gitmem.search.troubles import is_news
+from gitmem.search.troubles import is_unreported
 from gitmem.search.units import CHUNK_BYTES, Units, chunks
 from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable, key_of
 from gitmem.store.acceptance import NotAcceptedError
@@ -238,15 +238,15 @@ def test_models_have_files_of_their_own_and_only_those_used_last_are_kept(tmp_pa
 
 def test_trouble_is_news_once_an_hour(tmp_path):
     private = str(tmp_path)
-    assert not is_news(private, "search", "")
-    assert is_news(private, "search", "it is down")
-    assert not is_news(private, "search", "it is down")
-    assert is_news(private, "search", "it is up but wrong")
-    assert not is_news(private, "search", "")
-    assert is_news(private, "search", "it is up but wrong")
+    assert not is_unreported(private, "search", "")
+    assert is_unreported(private, "search", "it is down")
+    assert not is_unreported(private, "search", "it is down")
+    assert is_unreported(private, "search", "it is up but wrong")
+    assert not is_unreported(private, "search", "")
+    assert is_unreported(private, "search", "it is up but wrong")
     trouble = tmp_path / "vectors" / "search.trouble"
     os.utime(trouble, (1000, 1000))
-    assert is_news(private, "search", "it is up but wrong")
+    assert is_unreported(private, "search", "it is up but wrong")
 
 
 class Counting:

@@ -21,7 +21,7 @@ from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.passages import read_passage
 from gitmem.search.query import FILTERS, check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_other_layers
-from gitmem.search.troubles import is_news
+from gitmem.search.troubles import is_unreported
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GET, RECALL, SEARCH, ShownText, handles, record_shown
 from gitmem.text.sentences import count
@@ -51,7 +51,7 @@ def find_hits(
         found = with_other_layers(store, query, found, args.limit)
     if not found.hits:
         check_types(query)
-    if found.without_vectors and is_news(store.private, "search", found.without_vectors):
+    if found.without_vectors and is_unreported(store.private, "search", found.without_vectors):
         app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
     return store, began, found
 

@@ -26,7 +26,7 @@ from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.purge.record import MAX_TEXT
 from gitmem.search.sources import renew_texts
-from gitmem.search.troubles import is_news
+from gitmem.search.troubles import is_unreported
 from gitmem.search.vectors import fill
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.jobs import Kind, exclusive_job
@@ -160,7 +160,7 @@ def _reindex(store: Store, embedder: Embedder | None) -> int:
         return ExitCode.OK
     except GitmemError as error:
         problem = str(error)
-    if is_news(store.private, "reindex", problem):
+    if is_unreported(store.private, "reindex", problem):
         FailureLog(store.private).record(LoggedFailure(store.context.clock(), "reindex", problem))
     return ExitCode.FAILURE if problem else ExitCode.OK
 
