@@ -14,7 +14,7 @@ from gitmem.model.lines import Marks, marked_parts, with_marks
 from gitmem.model.validity import Standing
 from gitmem.search.cut import ENTRY
 from gitmem.search.rank import Coverage, Ranked
-from gitmem.search.snippet import ELLIPSIS, LENGTH, next_request, of_exchange, snippet
+from gitmem.search.snippet import ELLIPSIS, LENGTH, next_request, of_exchange, snippet, without_targets
 from gitmem.search.units import Unit, Units, first_line
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
@@ -283,6 +283,8 @@ def make_hit(item: Ranked, *, hurried: bool = False) -> Hit:
     body = units.text[first:last]
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)
+    if units.is_links:
+        body, places = without_targets(body, places)
     brief = of_exchange(body, places) if facts.label == EXCHANGE and not hurried else ""
     brief = brief or ("" if hurried else snippet(body.strip(), places))
     lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""

@@ -7,6 +7,7 @@ line is from the answer. The next request is shown if it may say that the answer
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gitmem.document.entry import is_purged
 from gitmem.model.request import may_refute
@@ -15,6 +16,7 @@ from gitmem.search.units import Units
 
 LENGTH = 200  # characters of a snippet, with ellipses
 ELLIPSIS = "…"
+_LINK = r"(?m)(?P<open>\[)(?P<said>.*)(?P<target>\]\((?:\.\./)+[^()\n]*\)(?: [0-9a-z]{11})?)$"
 _BLANKS = r"\s+"
 
 
@@ -37,6 +39,14 @@ def snippet(text: str, places: list[tuple[int, float]], most: int = LENGTH) -> s
     room -= len(ELLIPSIS)
     cut = piece.rfind(" ", room * 2 // 3, room + 1)
     return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
+
+
+def without_targets(text: str, places: Sequence[tuple[int, float]]) -> tuple[str, list[tuple[int, float]]]:
+    """Return a list of links as the texts of its links, and the places in that."""
+    links = re.compile(_LINK).finditer(text)
+    frames = [span for link in links for span in (link.span("open"), link.span("target"))]
+    moved = [(at - sum(min(end, at) - start for start, end in frames if start < at), worth) for at, worth in places]
+    return re.sub(_LINK, r"\g<said>", text), moved
 
 
 def _best_start(places: list[tuple[int, float]], most: int) -> int:

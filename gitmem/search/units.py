@@ -66,6 +66,7 @@ _WORD = re.compile(r"[^\W_]*")
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+_TARGET = r"\]\((?:\.\./)+[^()\n]*\)"
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header without sentences
@@ -96,6 +97,8 @@ class Units:
         self.commit = commit
         self.text = data.decode("utf-8", "replace")
         self.low = fold(self.text)
+        if self.is_links:  # where a link leads is no text of the document
+            self.low = re.sub(_TARGET, lambda match: " " * len(match[0]), self.low)
 
     @cached_property
     def _spans(self) -> list[Span]:

@@ -164,7 +164,7 @@ def apply_file_edits(transaction: Transaction, paths: Iterable[str]) -> None:
     there = _by_id(path for path, (_, new) in edits.items() if new is not None)  # also renamed ones
     for path, (old, new) in edits.items():
         gone = parse_fact(old, path) if old is not None and new is None else None
-        if gone is not None and gone.binds and gone.id not in there:
+        if gone is not None and gone.binds and gone.id not in there and transaction.names(FOLDER):
             transaction.bring_back(path, render_fact(ended(gone, transaction.now)))
             transaction.notices.append(f"{path} was deleted: the fact is retired. Deleted once more, the file is gone.")
         elif fact := _as_edited(old, new, path, transaction.now):

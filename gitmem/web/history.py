@@ -195,7 +195,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
     titles = _titles(view.store, {name for text in texts[-_MOST:] for name in text.ids} - facts.keys())
     told = [
         {
-            **fields(text, "at how tokens"),
+            **fields(text, "at how=occasion tokens"),
             "memories": [{"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in text.ids],
         }
         for text in texts[-_MOST:]

@@ -303,12 +303,13 @@ def _machines(view: View) -> list[dict[str, Any]]:
     """Return the machines with commits in this store, each with the time of its last one."""
     last: dict[str, dict[str, Any]] = {}
     for record in view.records():
-        if record.machine or record.parents:  # unlike the first commit of every store
-            name = record.machine or record.author
+        if record.machine:  # unlike commits of plain git, and the first one of every store
+            name = record.machine
             machine = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
             machine["commits"] += 1
     for name in [*last]:  # before a machine has a store, its name has no digits
         named = [other for other in last if re.fullmatch(rf"{re.escape(name)}-[0-9a-f]{{6}}", other)]
-        if len(named) == 1:
-            last[named[0]]["commits"] += last.pop(name)["commits"]
+        if named:
+            commits = last.pop(name)["commits"]
+            last[named[0]]["commits"] += commits * (len(named) == 1)
     return list(last.values())

@@ -119,3 +119,13 @@ def test_letters_of_an_id_are_no_words_and_a_whole_id_is_one(shelf, monkeypatch,
         assert shelf.paths(word) == [], word
         assert not [one for one in keywords(shelf.store, 0)[0] if word in one.word.casefold()], word
     assert shelf.paths("xrr0fya7zzz") == shelf.paths("^xrr0fya7zzz") == ["memory.md"]
+
+
+def test_where_a_link_of_a_generated_list_leads_is_no_text(shelf):
+    link = "../sessions/2026/11/20261121_100000-s1.md"
+    shelf.write("concepts/k0123456789-a.md", f"# A\n\n- 2026-11-21 [The horse sleeps]({link}) xrr0fya7zz0\n")
+    shelf.write("knowledge/z.md", "# Z\n\nIt lists sessions of the horse.\n")
+    assert shelf.paths("sessions") == ["knowledge/z.md"]
+    assert {*shelf.paths("horse")} == {"knowledge/z.md", "concepts/k0123456789-a.md"}
+    (concept,) = (hit for hit in shelf.search("horse sleeps") if hit.path.startswith("concepts/"))
+    assert concept.shown_snippet == "# A - 2026-11-21 The horse sleeps"
