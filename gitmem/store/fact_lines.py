@@ -19,7 +19,7 @@ from gitmem.git.log import log
 from gitmem.model.fact import FOLDER, MAX_DESCRIPTION, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.line_edits import LISTED, SECTIONS, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.model.rotation import counted_down
-from gitmem.model.validity import ended, reworded
+from gitmem.model.validity import reworded
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 
@@ -156,18 +156,10 @@ def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | Non
 
 
 def apply_file_edits(transaction: Transaction, paths: Iterable[str]) -> None:
-    """Update the lines in `memory.md` after edits of facts' files by hand, in the edits' commit and later ones.
-
-    A fact in force whose file was deleted is retired, so that the exchanges it came from are marked, too.
-    """
+    """Update the lines in `memory.md` after edits of facts' files by hand, in the edits' commit and later ones."""
     edits = {path: transaction.edit_of(path) for path in paths}
-    there = _by_id(path for path, (_, new) in edits.items() if new is not None)  # also renamed ones
     for path, (old, new) in edits.items():
-        gone = parse_fact(old, path) if old is not None and new is None else None
-        if gone is not None and gone.binds and gone.id not in there and transaction.names(FOLDER):
-            transaction.bring_back(path, render_fact(ended(gone, transaction.now)))
-            transaction.notices.append(f"{path} was deleted: the fact is retired. Deleted once more, the file is gone.")
-        elif fact := _as_edited(old, new, path, transaction.now):
+        if fact := _as_edited(old, new, path, transaction.now):
             with contextlib.suppress(BrokenHeaderError):
                 _amend_fact(transaction, fact)
     transaction.read(MEMORY)

@@ -212,10 +212,6 @@ class Transaction:
                 self._state[path] = self._redacted(path, planned, change(planned))
                 self.drafts[index] = draft._replace(changes={**draft.changes, path: self._state[path]})
 
-    def bring_back(self, path: str, content: bytes) -> None:
-        """Have a file that was deleted by hand again, in the commit of edits by hand."""
-        self._edits[path] = self._state[path] = content
-
     def names(self, folder: str) -> set[str]:
         """Return the names in a folder, as of the last planned commit."""
         names = set(self._store.files.names(folder))
