@@ -17,7 +17,6 @@ from gitmem.document.ids import id_in, is_within, tail_of
 from gitmem.document.message import Op, Trailer, link, one_line, session_message
 from gitmem.model.command import has_effect, is_commit
 from gitmem.model.episode import (
-    UNMENDED,
     Episode,
     ending,
     episode_folder,
@@ -205,13 +204,12 @@ def _solution(turns: Sequence[Turn]) -> str:
 
 
 def _gotchas(occurrences: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
-    """Return the changes that did not help, and the errors that nothing fixed."""
+    """Return the changes that did not help."""
     lines = []
     for occurrence in occurrences:
         title = one_line(title_of(occurrence.error), _SUMMARY)
         tried = dict.fromkeys(case.change for case in occurrence.cases[:-1])
         lines += [f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.remedy}]
-        lines += [] if occurrence.last.worked or occurrence.last.fix else [f"{title}{UNMENDED}"]
     return _lines(lines)
 
 

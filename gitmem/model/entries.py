@@ -57,7 +57,6 @@ _BEGINS_WORK = ("let me ", "now let me", "i'll ", "working on it")
 
 # Phrases in an exchange about a fixed failure, in English and Korean.
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
-_UNFIXED = ("not fixed in this turn", "이 턴에서는 해결되지 않음")
 _FILES = tuple(f"{word}: " for word in LABEL_FILES)
 # The agent's own files, which are not the project's: its plans, its notes, its settings for the user.
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
@@ -199,10 +198,9 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
     # A test run until it passes is one failure.
     last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
     for failure in list(last.values())[-_FAILURES_SHOWN:]:
-        end = _fixed(failure, korean=korean) if _is_fixed(failure) else _UNFIXED[korean]
-        failed.append(
-            f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {error_line(failure.error)} → {end}"
-        )
+        end = f"{FIX_MARK}{_fixed(failure, korean=korean)}" if _is_fixed(failure) else ""
+        command = _code(failure.command or failure.tool)
+        failed.append(f"{LABEL_FAILED[korean]}: {command}: {error_line(failure.error)}{end}")
     exchange = Exchange(
         turn.exchange_id,
         f"{turn.ended:%Y-%m-%d %H:%M:%S}",

@@ -19,7 +19,6 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 
 LETTER = "e"
-UNMENDED = ": nothing fixed it"  # suffix of the line of an unfixed error
 
 
 class Episode(Value):

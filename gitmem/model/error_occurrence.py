@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from gitmem.document.message import one_line
-from gitmem.model.command import only_reads, works_now
+from gitmem.model.command import only_reads, runs_again, works_now
 from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import ErrorSignature, is_again, read_error
 from gitmem.model.outcome import error_line
@@ -20,6 +21,8 @@ _LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))  # precedes the fix 
 
 def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:
     """Return the errors of a session, each once a turn; files are relative to the project.
+
+    What was changed did not help if the same command then failed by the same error: each case but the last.
 
     An error left by its turn may be fixed in one of the next turns, when its command works.
     """
@@ -40,12 +43,16 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
     scope = (turn.scope,) if turn.scope else ()
     for error, failures in _grouped(turn.failures):
-        *earlier, last = failures
+        last = failures[-1]
         if not (last.fixed_by or last.explained):
             last = _fixed_later(last, turn, following)
         elif last.again and not last.meanwhile:  # another error came between
             last = last._replace(fixed_by="")
-        tried = [failure._replace(fixed_by="") for failure in earlier if failure.meanwhile]
+        tried = [
+            failure._replace(fixed_by="")
+            for failure, after in pairwise(failures)
+            if failure.again and failure.meanwhile and runs_again(failure.command, after.command)
+        ]
         cases = tuple(_case(turn, failure, roots) for failure in (*tried, last))
         yield ErrorOccurrence(error, cases, relative_files(turn.files, roots)[:MAX_FILES], scope)
 

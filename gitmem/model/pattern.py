@@ -80,7 +80,7 @@ class ErrorOccurrence(Value):
 
 
 class Solution(Value):
-    """A change, the exchanges in which the command then worked, and those in which it did not."""
+    """A change, the exchanges in which the command then worked, and those in which it failed by the same error."""
 
     text: str
     worked: tuple[str, ...] = ()
@@ -141,8 +141,9 @@ class BugPattern(Value):
     def solutions(self) -> tuple[Solution, ...]:
         """The changes, each once, the one that worked most often first."""
         by_change: dict[str, Solution] = {}
+        last = {case.exchange: case for case in self.cases}  # of these nobody saw the command run again
         for case in self.cases:
-            if text := case.remedy or case.change:
+            if text := case.remedy or (case.change if case is not last[case.exchange] else ""):
                 solution = by_change.get(text, Solution(text))
                 name = "worked" if case.worked or case.fix else "failed"
                 ids, commands = (*getattr(solution, name), case.exchange), (*solution.commands, case.command)

@@ -1,22 +1,26 @@
 """Summarize earlier sessions for a session's start: where the last one stopped, and a line of each other.
 
-An exchange is shown with its request and the agent's words on the result. Exchanges without a subject ("b obviously →
-0.3") and answers that repeat the request are left out, except the last ones. If nobody judged whether an exchange
-succeeded, it is shown with the next request of its session if that may tell ("no, they still come").
+An exchange is shown with its request and the agent's words on the result. Left out are exchanges without a subject ("b
+obviously → 0.3"), results that a newer line repeats, questions of the agent that a later request answered, and its
+explanations before later work. If nobody judged whether an exchange succeeded, it is shown with the next request of its
+session if that may tell ("no, they still come"). Of a session that a model judged, changes of files are shown that no
+line above tells.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 from gitmem.document.entry import Entry, entry_id, find_entries, is_purged, without_ids
-from gitmem.document.ids import MEMORY, do_meet, scopes_in
+from gitmem.document.ids import MEMORY, do_meet, scopes_in, tail_of
 from gitmem.history.authors import Authors
-from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
+from gitmem.model.command import form
+from gitmem.model.exchange import EXCHANGE, FIX_MARK, Exchange, exchanges_in, parse, sentence_of
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.model.outcome import Outcome
-from gitmem.model.request import TaskType, classify, counts_alone, may_refute
+from gitmem.model.request import TaskType, classify, counts_alone, may_refute, orders
 from gitmem.model.turns import is_trivial
 from gitmem.text.words import keywords
 from gitmem.values import Value
@@ -40,12 +44,19 @@ _LONG_HEAD = re.compile(
 _NOTHING = re.compile(
     r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
 )
+_ANNOUNCES = re.compile(
+    r"(?:^|(?<=[.:;!?…])\s)(?:let me|now,? (?:let me|i'll|i will))\s(?:(?![.;!?] ).){1,300}$", re.IGNORECASE
+)
 _STATE = "] **State**"
 _LABEL = re.compile(r"[^\W\d]{1,20}\s?[:\uff1a]\s*")  # "Decision: "
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
 _LEAST_WORDS = 3  # topic words of a shown exchange, except the last one
+_REPLY = 12  # characters of a request that only answers the agent
 _ECHO = 2  # words of a result that may repeat the request
+_ASKS = ("?", "\N{FULLWIDTH QUESTION MARK}")
+_EXPLANATION = 120  # characters of an answer that explains; a shorter one agrees or reports
+_CHECKS = ("tests", "builds", "checks")  # commands whose failure is told, if it is open
 _MOST_FILES = 5
 _ARROW, _ANSWERED = " → ", " → the agent answered: "
 _WENT_WELL = (Outcome.SUCCESS, Outcome.UNKNOWN)
@@ -66,11 +77,23 @@ class EntryLine(Value):
     is_talk: bool = False
 
 
+class Later(Value):
+    """What follows an exchange in its session: the next request, its line, and whether files were changed."""
+
+    request: str
+    line: str
+    has_work: bool = False
+
+
 class StartContext(Value):
-    """What a start marks or leaves out: ended facts, statements shown elsewhere, exchanges in the spool."""
+    """What a start marks or leaves out: ended facts, statements shown elsewhere, exchanges in the spool.
+
+    `learned` are digests of the memories from which the facts were learned that the start shows.
+    """
 
     marks: Marks
     shown: frozenset[str]
+    learned: frozenset[str]
     exchanges: Collection[str]
     authors: Authors
 
@@ -84,18 +107,16 @@ class SessionLines(Value):
     is_own: bool = False
 
 
-def recent_session_lines(body: str, judged: Mapping[str, Lines], known: StartContext, own: str = "") -> SessionLines:
+def recent_session_lines(
+    body: str, judged: Mapping[str, Sequence[EntryLine]], known: StartContext, own: str = ""
+) -> SessionLines:
     """Return the lines of the last session, and a line of each session before it, the newest first.
 
     `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
     `own` is the tag of a session that continues after a compaction: its entries replace those of the last session.
     """
     entries = [entry for entry in _entries(body, known) if entry.session not in judged]
-    entries += [
-        EntryLine(line[len("- [") : len("- [") + _MINUTE], session, line, "")
-        for session, lines in judged.items()
-        for line, _ in lines
-    ]
+    entries += chain.from_iterable(judged.values())
     entries.sort(key=lambda line: line.minute)
     is_own = bool(own) and any(line.session == own[:_TAG] for line in entries)
     sessions = [number for number, line in enumerate(entries) if line.session]
@@ -150,8 +171,9 @@ def _entries(body: str, known: StartContext) -> list[EntryLine]:
     pieces = [piece[0] for piece in PIECE.finditer(body) if not piece[0].startswith("#")]
     pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a State repeats the end of its turn
     lines_shown: list[EntryLine] = []
-    following: dict[str, tuple[str, str]] = {}  # by session: the request after an exchange, and its line
-    at, is_last = "~", True
+    following: dict[str, Later] = {}  # by session
+    results: set[str] = set()  # of the lines
+    at = "~"
     for piece in reversed(pieces):
         at = piece[len("- [") : len("- [") + _MINUTE] if piece.startswith("- [") else at
         identifier, exchange = entry_id(piece), _exchange(piece)
@@ -160,8 +182,12 @@ def _entries(body: str, known: StartContext) -> list[EntryLine]:
             continue
         session = _session(exchange) if exchange else ""
         if exchange:
-            text = _line(exchange, *following.get(session, ("", "")), known, is_last=is_last)
-            following[session], is_last = (request_and_result(exchange)[0], text), False
+            request, result = request_and_result(exchange)
+            later = following.get(session)
+            is_last = following.keys() <= {session} and not any(line.session and line.text for line in lines_shown)
+            text = "" if result in results else _line(exchange, later, known, is_last=is_last)
+            results |= {result} if text and result else set()
+            following[session] = Later(request, text, has_work=bool(exchange.files or (later and later.has_work)))
         else:
             text = brief(without_ids(with_marks(piece, known.marks)))
         is_stated = bool(exchange) and not text  # its session counts although it has no line
@@ -194,32 +220,57 @@ def _session(exchange: Exchange) -> str:
     return next((tag[:_TAG] for tag in exchange.tags[:1] if "/" not in tag), "")
 
 
-def _line(exchange: Exchange, replied: str, after: str, known: StartContext, *, is_last: bool) -> str:
-    """Return the line of an exchange, "" without a subject; `replied` is the next request, `after` its line."""
+def _line(exchange: Exchange, later: Later | None, known: StartContext, *, is_last: bool) -> str:
+    """Return the line of an exchange, "" if it is left out."""
     request, result = request_and_result(exchange)
     asked, got = _topics(request), _topics(result)
     is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
-    if is_echo and (not is_last or (request and is_trivial(result))):
-        result = ""  # the answer repeats the request, or says nothing
+    is_answered = later is not None and _is_settled(exchange, later)
+    if is_answered and (orders(request) or not result.endswith(_ASKS)):
+        return ""
+    if is_answered or (is_echo and (not is_last or (request and is_trivial(result)))):
+        result = ""  # the agent asked, repeats the request, or says nothing
     alone = "" if exchange.files or (request and result) else normalized(request or result)
     is_told = any(len(words) >= SHORTEST and words in alone for words in known.shown)
     if _is_only_stated(request, got - asked, exchange, known):
         return ""
-    is_empty = is_told or not (result or exchange.files or (counts_alone(request) and request != replied))
-    if not is_last and (len(asked | got) < _LEAST_WORDS or is_empty):
+    is_asked_again = later is not None and request == later.request
+    is_empty = is_told or not (result or exchange.files or (counts_alone(request) and not is_asked_again))
+    # The last exchange of all is shown, but not "fine by me → Then it stays so".
+    is_end = is_last and (exchange.files or exchange.failed or len(request) > _REPLY)
+    if not is_end and (len(asked | got) < _LEAST_WORDS or is_empty):
         return ""
     parts = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not got) else []
     parts += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
     is_talk = not exchange.files and classify(request) is TaskType.REVIEW
     line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(parts)}"
     line += f" [{', '.join(exchange.files[:_MOST_FILES])}]" if is_last and exchange.files else ""
-    failed = f"\n  {_cut(with_marks(exchange.failed[0], known.marks), _RESULT)}" if is_last and exchange.failed else ""
-    if not replied:
+    failed = _open_failure(exchange) if is_last else ""
+    failed = f"\n  {_cut(with_marks(failed, known.marks), _RESULT)}" if failed else ""
+    if not (later and later.request):
         return line + ("" if exchange.outcome in _WENT_WELL else f" ({exchange.outcome.value})") + failed
-    reply = _cut(with_marks(replied, known.marks), _NEXT)
-    is_open = exchange.outcome is not Outcome.SUCCESS and reply not in after
-    was_refuted = is_open and may_refute(replied, f"{request} {result}")
+    reply = _cut(with_marks(later.request, known.marks), _NEXT)
+    is_open = exchange.outcome is not Outcome.SUCCESS and not is_answered and reply not in later.line
+    was_refuted = is_open and may_refute(later.request, f"{request} {result}")
     return line + (f' (the next request: "{reply}")' if was_refuted else "") + failed
+
+
+def _is_settled(exchange: Exchange, later: Later) -> bool:
+    """Return whether the agent asked what a later request answered, or explained what later work acted on."""
+    request, result = _request_and_result(exchange)
+    explains = later.has_work and not exchange.files and len(result) > _EXPLANATION
+    if not (explains or result.endswith(_ASKS)):
+        return False
+    # "b obviously" says nothing without what it answers.
+    is_choice = may_refute(later.request, f"{request} {result}") and not orders(later.request)
+    return not is_choice or len(_topics(later.request)) > 1
+
+
+def _open_failure(exchange: Exchange) -> str:
+    """Return the line of a test, build or check that failed and is not known to have passed since, or ""."""
+    failed = exchange.failed if exchange.outcome is not Outcome.SUCCESS else ()
+    commands = ((line, line.partition("`")[2].partition("`")[0]) for line in failed if FIX_MARK not in line)
+    return next((line for line, command in commands if any(form(kind).search(command) for kind in _CHECKS)), "")
 
 
 def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, known: StartContext) -> bool:
@@ -232,7 +283,12 @@ def _is_only_stated(request: str, new: Collection[str], exchange: Exchange, know
 
 
 def request_and_result(exchange: Exchange) -> tuple[str, str]:
-    """Return the request of an exchange and the agent's words on the result."""
+    """Return the request of an exchange and the agent's words on the result, without what it was about to do."""
+    request, result = _request_and_result(exchange)
+    return request, _ANNOUNCES.sub("", result)
+
+
+def _request_and_result(exchange: Exchange) -> tuple[str, str]:
     request, _, result = exchange.summary.partition(_ARROW)
     if exchange.asked or not (result or exchange.raw):  # the summary is the agent's
         request, result = exchange.asked, exchange.summary
@@ -253,23 +309,32 @@ def session_tag_of(path: str) -> str:
     return name[6] if name else ""
 
 
-def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bool) -> Lines:
-    """Return the lines of a session that a model judged: a line for each exchange of the last session, else one."""
+def judged_lines(path: str, data: bytes, here: str, known: StartContext, *, is_last: bool) -> list[EntryLine]:
+    """Return the lines of a session that a model judged: one for each change of files that no line above tells.
+
+    Where no file was changed, what was said counts. If no line above tells of the session, there is one of its end. An
+    earlier session has a single line, which may be empty, so that its entries in `memory.md` are left out.
+    """
     name = _SESSION_FILE.fullmatch(path)
-    if not name:
-        return []
     exchanges = [exchange for exchange in exchanges_in(data) if not here or do_meet(scopes_in(exchange.tags), (here,))]
-    begun = f"{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}"
+    if not (name and exchanges):
+        return []
+    told = [exchange for exchange in exchanges if tail_of(exchange.id) in known.learned]
+    is_talk = not any(exchange.files for exchange in exchanges)
+    new = [exchange for exchange in exchanges if (exchange.files or is_talk) and exchange not in told]
     sentences, room = list[tuple[str, str]](), _LAST_JUDGED if is_last else _PER_SESSION
-    for exchange in reversed(exchanges):
-        sentence = _marked(sentence_of(exchange), exchange, marks)
+    for exchange in reversed(new or ([] if told else exchanges[-1:])):
+        sentence = _marked(sentence_of(exchange), exchange, known.marks)
         room -= len(sentence)
         if sentences and room < 0:
             break
         sentences.insert(0, (exchange.time[:_MINUTE], sentence))
-    if is_last:
-        return [(f"- [{at}] {sentence}", "") for at, sentence in sentences]
-    return [(f"- [{begun}] {' '.join(sentence for _, sentence in sentences)}", "")] if sentences else []
+    if not (is_last and sentences):
+        begun = f"{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}"
+        at = exchanges[-1].time[:_MINUTE] if is_last else begun
+        sentences = [(at, " ".join(sentence for _, sentence in sentences))]
+    author = known.authors.others("", path)
+    return [EntryLine(at, name[6], by_author(f"- [{at}] {text}", author) if text else "", "") for at, text in sentences]
 
 
 def by_author(piece: str, author: str) -> str:

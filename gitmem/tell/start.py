@@ -31,6 +31,7 @@ from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.tell.last_sessions import (
     PIECE,
+    EntryLine,
     StartContext,
     brief,
     by_author,
@@ -165,8 +166,8 @@ def start_parts(
     new_decisions = _entries(body, decisions, facts.settled | facts.shown)[::-1]
     tokens = facts.texts.union(statement(text) for text, _ in open_issues)
     authors = Authors(store)
-    known = StartContext(facts.marks, tokens, {turn.exchange_id for turn in unsaved}, authors)
-    judged = _judged(store, late, facts.marks, authors)
+    known = StartContext(facts.marks, tokens, facts.shown, {turn.exchange_id for turn in unsaved}, authors)
+    judged = _judged(store, late, known)
     lines = recent_session_lines(_without(body, decisions, issues), judged, known, "".join(session_tag(compacted)))
     # In the form that the skill in `hooks/` expects.
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
@@ -194,18 +195,17 @@ def start_parts(
     return fit_parts(_LEAD, safe, _close(store), config.budget_tokens)
 
 
-def _judged(store: Store, late: Late, marks: Marks, authors: Authors) -> dict[str, list[tuple[str, str]]]:
+def _judged(store: Store, late: Late, known: StartContext) -> dict[str, list[EntryLine]]:
     """Return the lines of the newest sessions that a model judged, by session tag."""
-    judged: dict[str, list[tuple[str, str]]] = {}
+    judged: dict[str, list[EntryLine]] = {}
     for number, path in enumerate(islice(session_paths(store), _JUDGED)):
         if late() or number - len(judged) > _UNJUDGED:
             break
         data = _glance(store, path, _SESSION_BYTES)
         method = re.search(rb"(?m)^method: (.+)$", data.partition(b"\n---")[0])
         if method is not None and method[1].strip() != b"offline":
-            lines = judged_lines(path, data, store.here, marks, is_last=not judged)
-            author = authors.others("", path)
-            judged |= {session_tag_of(path): [(by_author(line, author), "") for line, _ in lines]} if lines else {}
+            lines = judged_lines(path, data, store.here, known, is_last=not judged)
+            judged |= {session_tag_of(path): lines} if lines else {}
     return judged
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.model.error_occurrence import find_occurrences
-from gitmem.model.pattern import Case
+from gitmem.model.pattern import Case, begun
 from gitmem.model.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -86,6 +86,14 @@ def test_an_error_that_comes_again_in_a_turn_is_kept_with_what_did_not_help():
         (("uv sync",), "pytest -q"),
     ]
     assert (second.error.type, second.last.remedy, len(second.cases)) == ("TypeError", "", 1)
+
+
+@pytest.mark.parametrize("again", ["npm test", "pytest -q"])
+def test_a_change_did_not_help_only_if_the_same_command_failed_again(again):
+    """CI failed by the same error, but nobody ran the first command again after the change."""
+    failures = (failure("pytest -q", meanwhile="uv lock"), failure(again, meanwhile="uv sync"))
+    [found] = find_occurrences([turn_of(*failures)])
+    assert begun(found).solutions == ()
 
 
 def test_what_got_rid_of_an_error_fixed_it_though_another_follows():

@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, MemoryType, render_entry
-from gitmem.document.ids import make_id
-from gitmem.model.exchange import Exchange
+from gitmem.document.ids import make_id, tail_of
+from gitmem.history.authors import Authors
+from gitmem.model.exchange import Exchange, new_session, render
 from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.lines import marks_of
+from gitmem.model.outcome import Outcome
 from gitmem.model.turns import Turn
 from gitmem.project.code import ProjectState
 from gitmem.record.fact_edits import find_fact, pin
 from gitmem.store.store import Store
-from gitmem.tell.last_sessions import request_and_result
+from gitmem.tell.last_sessions import StartContext, judged_lines, request_and_result
 from gitmem.tell.start import StartPart, fit_parts
 from gitmem.text.words import estimate_tokens
 from tests.started import session_start
@@ -72,6 +75,106 @@ def test_a_request_that_nothing_came_of_and_that_is_made_again_is_told_once(worl
     lines = [f"- [2026-11-20 10:{at}:00] **Exchange** #1b4e51f0: {text} ^x{at}k2m9q0xb" for at, text in entries]
     Path(world.store.root, "memory.md").write_text("## Recent Context\n\n" + "\n".join(lines) + "\n", "utf-8")
     assert told(world).count(asked) == 1
+
+
+def write_talk(world, *talk: Exchange) -> None:
+    """Write a memory.md of one session, the oldest exchange first."""
+    times = (f"2026-11-20 10:{minute:02}:00" for minute in range(len(talk)))
+    entries = [
+        render(
+            one._replace(id=make_id(1_700_000_000_000 + number, bytes([number] * 8)), time=at, tags=("s-1",), raw=True)
+        )
+        for number, (one, at) in enumerate(zip(talk, times, strict=True))
+    ]
+    text = "## Recent Context\n\n" + "".join(map(render_entry, entries))
+    Path(world.store.root, "memory.md").write_text(text, encoding="utf-8")
+
+
+def said(request: str, result: str, *files: str, failed: tuple[str, ...] = ()) -> Exchange:
+    return Exchange("", "", (), request, details=result, files=files, failed=failed)
+
+
+LONG = (
+    "The cache keeps each page for an hour, and the proxy in front of it keeps it for another one, which adds up. " * 2
+)
+
+
+def test_what_later_work_settled_is_left_out(world):
+    write_talk(
+        world,
+        said("The pages of the shop are stale for hours", LONG),
+        said("Exports hold number, date, buyer and tax rate of an invoice", "CSV has no types. Is JSON better?"),
+        said("The tax office reads CSV only, so take that", "The export writes CSV.", "export.py"),
+        said("Is there a page of the orders for customers?", "No page shows the orders to customers yet."),
+    )
+    text = told(world)
+    assert "stale" not in text
+    assert "Exports hold number, date, buyer and tax rate of an invoice\n" in text
+    assert "JSON" not in text
+    assert "The export writes CSV." in text
+    assert "No page shows the orders" in text
+
+
+def test_a_choice_is_told_with_the_question_that_it_answers(world):
+    write_talk(
+        world,
+        said("The shop needs an export of its orders as a file", "(1) CSV or (2) JSON, which one shall it be?"),
+        said("the second", "Done so."),
+        said("Rename the export of the orders to ledger", "It is called ledger now.", "ledger.py"),
+    )
+    assert '(2) JSON, which one shall it be? (the next request: "the second")' in told(world)
+
+
+def test_a_failure_is_told_if_it_is_one_of_a_test_and_open(world):
+    failed = ("Failed: `ls /no/such`: ls: no such file", "Failed: `pytest -q`: KeyError: 'fee' → then worked: `pytest`")
+    write_talk(world, said("Look for the fee of the shop", "There is none.", failed=failed))
+    assert "Failed" not in told(world)
+    write_talk(world, said("Look for the fee of the shop", "There is none.", failed=("Failed: `pytest -q`: KeyError",)))
+    assert "Failed: `pytest -q`: KeyError" in told(world)
+
+
+def test_a_short_reply_is_not_where_a_session_stopped(world):
+    write_talk(
+        world,
+        said("Print the sums of the shop with twelve digits", "Larger sums turn to exponents.", "sums.py"),
+        said("fine by me", "Then it stays so."),
+    )
+    text = told(world)
+    assert "Larger sums turn to exponents. [sums.py]" in text
+    assert "stays so" not in text
+
+
+def test_of_a_judged_session_is_told_what_no_fact_above_was_learned_from(world):
+    judged = [
+        Exchange(
+            make_id(1_700_000_000_000 + number, bytes([number] * 8)),
+            at,
+            ("s-1",),
+            sentence,
+            files=files,
+            outcome=outcome,
+        )
+        for number, (at, sentence, files, outcome) in enumerate(
+            (
+                ("2026-11-20 10:00:00", "The agent proposed SQLite or a file", (), Outcome.PARTIAL),
+                ("2026-11-20 10:01:00", "store.py was written with SQLite", ("store.py",), Outcome.SUCCESS),
+                ("2026-11-20 10:02:00", "list.py aligns wide letters", ("list.py",), Outcome.SUCCESS),
+                ("2026-11-20 10:03:00", "The user put off the export", (), Outcome.SUCCESS),
+            )
+        )
+    ]
+    data = (
+        new_session("s-1", "h", "s-1", world.clock.now) + "".join(render_entry(render(one)) for one in judged).encode()
+    )
+    learned = frozenset({tail_of(judged[1].id)})
+    known = StartContext(marks_of(()), frozenset(), learned, (), Authors(world.store))
+    path = "sessions/2026/11/20261120_100000-s-1.md"
+    [line] = judged_lines(path, data, "", known, is_last=True)
+    assert line.text == "- [2026-11-20 10:02] list.py aligns wide letters."
+    [line] = judged_lines(
+        path, data, "", known._replace(learned=frozenset(tail_of(one.id) for one in judged)), is_last=True
+    )
+    assert (line.minute, line.text) == ("2026-11-20 10:03", "")
 
 
 def test_the_newest_archive_is_told_the_newest_session_first_in_what_is_left(world):
