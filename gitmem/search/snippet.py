@@ -16,7 +16,7 @@ from gitmem.search.units import Units
 
 LENGTH = 200  # characters of a snippet, with ellipses
 ELLIPSIS = "…"
-_LINK = r"(?m)(?P<open>\[)(?P<said>.*)(?P<target>\]\((?:\.\./)+[^()\n]*\)(?: [0-9a-z]{11})?)$"
+_LINK = r"(?m)^(?P<head>[^\[\n]*)(?P<open>\[)(?P<said>.*)(?P<target>\]\(\.\./[^()\n]*\)(?: [0-9a-z]{11})?)$"
 _BLANKS = r"\s+"
 
 
@@ -46,7 +46,7 @@ def without_targets(text: str, places: Sequence[tuple[int, float]]) -> tuple[str
     links = re.compile(_LINK).finditer(text)
     frames = [span for link in links for span in (link.span("open"), link.span("target"))]
     moved = [(at - sum(min(end, at) - start for start, end in frames if start < at), worth) for at, worth in places]
-    return re.sub(_LINK, r"\g<said>", text), moved
+    return re.sub(_LINK, r"\g<head>\g<said>", text), moved
 
 
 def _best_start(places: list[tuple[int, float]], most: int) -> int:

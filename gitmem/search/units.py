@@ -66,7 +66,7 @@ _WORD = re.compile(r"[^\W_]*")
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
-_TARGET = r"\]\((?:\.\./)+[^()\n]*\)"
+_TARGET = r"\]\(\.\./[^()\n]*\)"
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header without sentences
