@@ -79,6 +79,7 @@ _ENDS_SO = (
     "|(?:re)?focus|bias|alias"
 )
 _TELLS = re.compile(rf"[^\s\w,]|\s+(?!(?:{_ENDS_SO})\b)\w+(?:[^s]s|ed|ing)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+(?=\S)")
 _IS_SENTENCE = re.compile(r"(?<!\.)[.!\u3002\uff01]\s*$")
 _BY_AGENT_TOOL = "memory_save"  # suffix of the tool's name in each agent
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
@@ -153,12 +154,12 @@ def statements_of(prompt: str) -> list[Statement]:
 def labels_left_out(prompt: str) -> list[Statement]:
     """Return the statements behind a label that `statements_of` leaves out, as a text may begin in a line above them.
 
-    None of a message with a text that is surely somebody else's (a task about it, a heading, a diff, a chat, a
-    quotation), or with more labels than a user types.
+    None of a message with a text that is surely somebody else's (a task about it, a heading, a diff, a chat), or with
+    more labels than a user types, nor of code, quotations and printed output.
     """
-    text = unicodedata.normalize("NFC", prompt)
-    own, stated = own_words(own_statements(text)), list[Statement]()
-    if not own or own_statements(text).split() != text.split():
+    text = own_statements(unicodedata.normalize("NFC", prompt))
+    own, stated = own_words(text), list[Statement]()
+    if not own:
         return []
     for line in text.split("\n")[own.count("\n") + 1 :]:
         bare = _ITEM.sub("", line, count=1)
@@ -230,7 +231,8 @@ def _without_text(line: str) -> str:
     """Return a line without an embedded text that would count as a statement: "Make this polite: Never be late."."""
     is_own = _label(line) or _begins(line)
     for place in _TEXT_BEGINS.finditer(line):
-        is_text = _begins(line[place.end() :]) and not (is_own or _has("lasts", line[: place.start()]))
+        sentence = _SENTENCE_END.split(line[: place.end()])[-1]
+        is_text = _begins(line[place.end() :]) and not (is_own or _label(sentence) or _has("lasts", line[: place.start()]))
         if place[0] == ">>>" or is_text:
             return line[: place.start()]
     return line

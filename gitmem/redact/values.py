@@ -31,6 +31,10 @@ _LABEL = r"(?i)[a-z_-]{0,60}?pass(?:word|wd|phrase)[a-z_-]{0,60}$"  # names of c
 _CHANGES = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
 _CLASS_CHANGES = r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]"
 _DIGEST = r"(?i:sha-?[0-9]{1,3}|md5|blake2[bs]?)[-:=]|[0-9]{4}-[0-9]{2}-[0-9]{2}"  # or a date
+_ALGORITHM = (  # by its name, as in "비밀번호는 argon2로 해시한다"
+    r"(?i)(?:argon2(?:id?|d)?|pbkdf2|md5|sha-?[0-9]{1,3}(?:-[0-9]{3})?|aes-?[0-9]{3}(?:-(?:gcm|cbc))?|[hrep]s(?:256|384|512)"
+    r"|base64|oauth2?|ed25519|x25519|rsa-?[0-9]{4}|2fa)$"
+)
 _MIN_PASSWORD = 4
 _MIN_LOOSE_PASSWORD = 6  # characters of an unquoted password, which could be the next word
 _MIN_MIXED = 8  # characters of a generated secret with letters and digits, where the context is certain
@@ -47,8 +51,10 @@ def _placeholders() -> frozenset[str]:
 
 
 def stands_in(value: str) -> bool:
-    """Return whether a value is a reference or a placeholder instead of a secret."""
+    """Return whether a value is a reference, a placeholder or the name of an algorithm instead of a secret."""
     if compiled(_TEMPLATE).search(value) or compiled(_REFERENCE).match(value) or not value.strip("*.-_#?=x0X"):
+        return True
+    if compiled(_ALGORITHM).match(value):
         return True
     if any(map(str.isdigit, value)):
         return False

@@ -463,6 +463,19 @@ def test_labels_below_another_text_are_left_out_and_known(above):
     assert labels_left_out("Good morning.\nDecision: use uv for packages") == [], "it is a fact"
 
 
+def test_labels_below_code_or_output_are_left_out_and_known():
+    prompt = "Please fix this:\n```\nTypeError: x\n```\n\nDecision: dates are stored in UTC"
+    assert statements_of(prompt) == []
+    assert [statement.text for statement in labels_left_out(prompt)] == ["dates are stored in UTC"]
+
+
+@pytest.mark.parametrize("before", ["Great.", "How slow is it?", "Thanks, that works!"])
+def test_a_label_behind_another_sentence_makes_a_fact_of_a_ban(before):
+    assert [statement.text for statement in statements_of(f"{before} Rule: never sleep in tests.")] == [
+        "never sleep in tests"
+    ]
+
+
 @pytest.mark.parametrize(
     "pasted",
     [
