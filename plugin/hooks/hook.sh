@@ -207,9 +207,10 @@ if [ "$d" ]; then
     [ -s "$f" ] || rm -f "$f"
     # At a turn's end, and at every fifth event of tools, commit the spool in the background; last, as it takes a core.
     set -- "$d"/*.json
+    # A simple command: for a list, `a && b &`, bash keeps a shell with the agent's output open, which Codex waits for.
     case $e$(($# % 5)) in
     Stop? | PreCompact? | SessionEnd? | PostToolUse*0)
-        find_gitmem && "$g" -C "$p/" hook "$a" --drain </dev/null >/dev/null &
+        find_gitmem && { "$g" -C "$p/" hook "$a" --drain </dev/null >/dev/null & }
         ;;
     esac
     [ "$t" = tell ] && find_gitmem && exec "$g" -C "$p/" hook "$a" "$e" --delivered "$f"

@@ -473,6 +473,15 @@ def test_what_is_there_is_drained_in_the_background(host, project, spool, *, eve
     assert _waited(host, drains or 1, seconds) == [f"/|-C|{project}/|hook|claude|--drain|"] * drains
 
 
+def test_an_agent_that_reads_until_the_output_is_closed_waits_for_no_drain(host, project, spool):
+    ended = host.folder / "ended"
+    sleep = shutil.which("sleep")
+    (host.bin / "gitmem").write_text(f"#!/bin/sh\n{sleep} 3\ntrue >{ended}\n")
+    (host.bin / "gitmem").chmod(0o755)
+    host.run(project, "Stop", host="codex")  # Codex calls a hook failed that keeps its output open for ten seconds
+    assert not ended.exists()
+
+
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUseFailure"])
 def test_a_prompt_and_an_error_are_delivered_and_answered_unless_that_is_off(host, project, spool, event):
     assert host.run(project, event) == b""
