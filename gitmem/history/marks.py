@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.entry import Entry, find_entries
-from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
+from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_fact_id, is_id, summarized
 from gitmem.document.message import one_line
+from gitmem.errors import GitmemError
 from gitmem.history.authors import Authors
-from gitmem.model.fact import Fact, day_of
+from gitmem.model.fact import FOLDER, Fact, day_of
 from gitmem.model.lines import Marks, marks_of, with_marks
 from gitmem.model.validity import FactPlace, Ground
 from gitmem.platform.safe_open import read_json, write_json
@@ -72,7 +73,8 @@ def known_marks(store: Store) -> Marks:
 
 def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
     """Return the marks of `known_marks` that any text and the facts `shown` need; see `facts_for`."""
-    return with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
+    marks = with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
+    return marks._replace(deleted=deleted(store, {*shown} - marks.facts.keys()))
 
 
 def with_changes(store: Store, marks: Marks) -> Marks:
@@ -82,6 +84,15 @@ def with_changes(store: Store, marks: Marks) -> Marks:
     beside = {key for status in marks.statuses.values() for key in (*status.disputes, status.successor) if key}
     authors = {key: by for key in beside if (by := people.others(key))}
     return marks._replace(changes={key: str(change) for key, change in waiting.items()}, authors=authors)
+
+
+def deleted(store: Store, ids: Iterable[str]) -> frozenset[str]:
+    """Return those of these ids that are of facts without a file: a user deleted it, or moved it to another store."""
+    missing = frozenset(filter(is_fact_id, ids))
+    with contextlib.suppress(GitmemError, OSError):
+        folders = [f"{FOLDER}/{name}" for name in store.names(FOLDER)] if missing else ()
+        return missing.difference(id_in(name)[:SHORT_LENGTH] for folder in folders for name in store.names(folder))
+    return frozenset()
 
 
 _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")

@@ -18,6 +18,7 @@ from gitmem.model.validity import FactPlace, Standing, Status, fact_statuses
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
+DELETED = "deleted here"  # maybe the fact is in another store now
 TWO_VERSIONS = "one of two versions, see `gitmem review`"
 _WORD = r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}"  # compiling it takes 2 ms
 _LABEL = re.compile(r"^\w{1,20}: +")  # at the beginning of an exchange's line
@@ -52,7 +53,7 @@ class Marks(Value):
     force here or need a mark, `in_force` those of the others; `wordings` match the original words of reworded facts, by
     their names.
     `changes` tell who changed a fact of the user's, until the user answers. `authors` are the authors, other than the
-    user, of facts that marks name.
+    user, of facts that marks name. `deleted` are the ids of facts without a file.
     """
 
     facts: Mapping[str, Fact]
@@ -63,6 +64,7 @@ class Marks(Value):
     wordings: Mapping[str, str] = {}  # never changed
     changes: Mapping[str, str] = {}  # never changed
     authors: Mapping[str, str] = {}  # never changed
+    deleted: frozenset[str] = frozenset()
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, or ""."""
@@ -239,8 +241,9 @@ def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[En
     """Return the parts that `with_marks` joins: pieces of the text and the marks between them."""
     stated = marks.stated(text)
     echoes = _echoes(text, marks, memory, sources, stated)
-    memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
-    edits: list[tuple[int, int, str]] = []
+    entries = _memories(text, marks)
+    memories = entries or ([_whole(text, memory, marks)] if memory else [])
+    edits = [(entry.at, entry.at, f" [{DELETED}]") for entry in entries if entry.id in marks.deleted]
     own: set[tuple[int, str]] = set()  # places where a fact's own line states it
     for shown in memories:
         inside = [(begin, name) for begin, _, name in [*stated, *echoes] if shown.start <= begin < shown.end]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.history.authors import Authors
 from gitmem.history.marks import sources_of
-from gitmem.model.lines import Marks
+from gitmem.model.lines import DELETED, Marks
 from gitmem.model.validity import Standing
 from gitmem.search import sources
 from gitmem.search.filters import Filters, excluded, literals_for, read_filters
@@ -46,6 +46,8 @@ def marked(hit: Hit, marks: Marks) -> Hit:
 
 
 def _with_ended_statements(hit: Hit, marks: Marks) -> Hit:
+    if hit.entry in marks.deleted:
+        return hit._replace(status=DELETED)
     ended = marks.said_in(hit.entry, hit.text)
     if not ended:
         return hit

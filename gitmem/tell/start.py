@@ -14,6 +14,7 @@ from gitmem.document.entry import (
     KNOWN_ISSUES,
     Section,
     entry_id,
+    entry_ids,
     find_section,
     render_entry,
     without_ids,
@@ -21,7 +22,7 @@ from gitmem.document.entry import (
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, session_tag, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import Authors
-from gitmem.history.marks import sources_of
+from gitmem.history.marks import deleted, sources_of
 from gitmem.model.lines import Marks, with_marks
 from gitmem.model.turns import Turn
 from gitmem.project.code import ProjectState
@@ -160,10 +161,12 @@ def start_parts(
     near = " ".join((project.branch, *project.files, *project.commits)) if project else ""
     facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", late)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
-    raised = _entries(body, issues, facts.settled)[::-1]
+    unknown = () if late() else entry_ids(body) - facts.marks.facts.keys()
+    ended = facts.settled.union(map(tail_of, deleted(store, unknown)))  # the next save takes a deleted fact's line out
+    raised = _entries(body, issues, ended)[::-1]
     open_issues = [(_REASON.sub(r" \1: ", brief(without_ids(text))), identifier) for text, identifier in raised]
     own = own_lines(store, facts.current, late)
-    new_decisions = _entries(body, decisions, facts.settled | facts.shown)[::-1]
+    new_decisions = _entries(body, decisions, ended | facts.shown)[::-1]
     tokens = facts.texts.union(statement(text) for text, _ in open_issues)
     authors = Authors(store)
     known = StartContext(facts.marks, tokens, facts.shown, {turn.exchange_id for turn in unsaved}, authors)

@@ -39,3 +39,16 @@ def test_a_fact_whose_file_was_renamed_stays_in_force(world: World):
     save_a_turn(world)
     assert (file.exists(), world.git("status", "--short")) == (False, "")
     assert world.run("facts", "show", fact, "--json").json["status"] == "active"
+
+
+def test_a_fact_whose_file_was_deleted_is_shown_at_no_start_and_marked_elsewhere(world: World):
+    fact = world.run("facts", "add", "Deploys go by Fly on Mondays.", "--json").json["id"]
+    world.run("facts", "add", "Prices are decimals, never floats.")
+    next((world.root / "facts").rglob(f"{fact}*")).unlink()
+    agent = Agent(world)
+    shown = agent.hook(agent.payload("SessionStart", source="startup"))
+    assert ("decimals" in shown, "Fly" in shown) == (True, False)
+    assert "Fly on Mondays. [deleted here]" in world.run("show", "memory.md").out
+    save_a_turn(world)
+    assert "Decision, deleted here" in world.run("search", "Fly Mondays").out
+    assert "deleted here" not in world.run("search", "decimals floats").out
