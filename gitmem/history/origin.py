@@ -184,6 +184,9 @@ _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 _BY_USER = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
 
 
+_NAMES = "'gitmem log --long' lists commits with the ids of their entries and sessions."
+
+
 def chosen_commits(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
     """Return the commits to undo, newest first; called before the transaction, so that all attempts undo the same."""
     repository = store.repository
@@ -216,7 +219,10 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
         raise NotFoundError(
             f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
         )
-    oid = resolve(store, revision)
+    try:
+        oid = resolve(store, revision)
+    except NotFoundError:
+        raise NotFoundError(f"{revision!r} is neither a COMMIT nor ^ENTRY nor SESSION.", _NAMES) from None
     if not store.repository.is_ancestor(oid, tip):
         raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
     commit = record(log(store.repository.git, oid, limit=1)[0])

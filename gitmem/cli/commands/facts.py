@@ -10,7 +10,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
-from gitmem.errors import RefusedError, UsageError
+from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import FOLDER, Fact, FactKind, day_of
@@ -53,6 +53,7 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
         return
     before = {fact.id: fact for fact in known_facts(store)}
     text = str(getattr(args, "text", ""))
+    text = _successor(store, known, text) if args.action == "supersede" else text
     commits = act_on(store, args.action, known, app.typed() if (args.action, text) == ("edit", "-") else text)
     again = find_fact(store, known.id)
     if args.action == "confirm" and again.forbids:
@@ -65,6 +66,18 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     elif commits:
         text = _told(store, before, again) + app.undo_hint(commits)
     app.answer(value, text)
+
+
+def _successor(store: Store, known: Fact, text: str) -> str:
+    """Return the id of the fact that a text names; if it is the text of a new fact, raise with the commands for it."""
+    try:
+        return find_fact(store, text).id
+    except NotFoundError as error:
+        if " " not in text:
+            raise
+        words = shlex.quote(text)
+        acts = f"To reword it: gitmem facts edit {known.id} {words}; to add a fact first: gitmem facts add {words}"
+        raise NotFoundError(str(error), f"{error.remedy.removesuffix('.')}. {acts}") from None
 
 
 def _copy_at(store: Store, name: str) -> Copy | None:

@@ -115,6 +115,8 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
             show_session(store, session, app)
         else:
             remedy = f"{FILES} 'gitmem log' lists the commits."
+            if what.isalnum():
+                remedy = f"'gitmem search {what}' finds what was said about it. {remedy}"
             if re.search(r":[0-9]+(-[0-9]+)?$", what):  # as a search prints it
                 remedy = f"'gitmem get {shlex.quote(what)}' prints what is at a line."
             if re.fullmatch(r"[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{4}", what):
