@@ -184,7 +184,7 @@ def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> F
         for value in answers.values()
     ):
         asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
-        remedy = "Choose 'Use this MCP server': Enter alone refuses it."
+        remedy = "Choose 'Use this MCP server'; the preselected answer refuses it."
         yield Obstacle(MCP, asks, remedy, asked=True)
 
 

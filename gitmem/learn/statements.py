@@ -231,8 +231,8 @@ def _without_text(line: str) -> str:
     """Return a line without an embedded text that would count as a statement: "Make this polite: Never be late."."""
     is_own = _label(line) or _begins(line)
     for place in _TEXT_BEGINS.finditer(line):
-        sentence = _SENTENCE_END.split(line[: place.end()])[-1]
-        is_text = _begins(line[place.end() :]) and not (is_own or _label(sentence) or _has("lasts", line[: place.start()]))
+        is_stated = _label(_SENTENCE_END.split(line[: place.end()])[-1]) or _has("lasts", line[: place.start()])
+        is_text = _begins(line[place.end() :]) and not (is_own or is_stated)
         if place[0] == ">>>" or is_text:
             return line[: place.start()]
     return line

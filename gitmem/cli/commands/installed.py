@@ -73,7 +73,8 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
         app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{warning}" for obstacle in stops)))
     if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
-        lines.append(f"{title} asks you before it first searches or saves, and may not where it cannot ask. {remedy}")
+        asks = "asks you before its first search or save; where nobody can answer, it does neither."
+        lines.append(f"{title} {asks} {remedy}")
     if is_new and (commands := _paths_of(plan, COMMANDS)):
         words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
         names = " ".join(f"{plan.host.slash}{word}" for word in words)
@@ -89,7 +90,7 @@ def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
     """Yield the agent's questions at its next start and the answers to give; if not `is_new`, only the questions."""
     questions = dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
     if questions and not is_new:
-        yield f"It still waits for {count(len(questions), 'answer')} of yours: 'gitmem doctor' says which."
+        yield f"{count(len(questions), 'question')} of the agent not answered yet: see 'gitmem doctor'."
     else:
         yield from questions
 

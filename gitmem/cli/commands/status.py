@@ -115,7 +115,7 @@ def _used_words(more: _More) -> str:
         return "nothing was shown to an agent in the last seven days"
     shown = [f"agents were shown {count(more.told, 'text')}"] * bool(more.told)
     questions = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    words = [f"of {questions} {more.answered or 'none'} got something from memory"] * bool(more.asked)
+    words = [f"{questions}, {more.answered or 'none'} answered from memory"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
 
 
@@ -210,7 +210,7 @@ def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if status.waiting:
         yield f"{count(status.waiting, 'save')} not committed yet"
     if status.unfinished:
-        yield f"{count(status.unfinished, 'event')} of running turns, saved once the agent has answered"
+        yield f"{count(status.unfinished, 'event')}, saved when the turn ends"
     if status.aside:
         yield f"{count(status.aside, 'file')} that could not be read"
     if more.pending:
