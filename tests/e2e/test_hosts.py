@@ -312,5 +312,5 @@ def test_a_rule_answers_when_the_agent_is_about_to_break_it(machine, client, nam
     if (name, enforce) == ("cline", "deny"):  # its only way of refusing ends the run: the user reads the rule
         assert len(asked) == 1
     else:
-        assert "forbids (`touch forbidden.txt`)" in asked[-1], "the model reads the rule with the result of its call"
+        assert "forbids (`touch forbidden.txt`" in asked[-1], "the model reads the rule with the result of its call"
     assert (machine.project / "forbidden.txt").exists() is (enforce == "tell")
