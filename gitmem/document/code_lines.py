@@ -12,9 +12,7 @@ indentation, quotes and trailing commas do not matter.
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable
-from hashlib import blake2b
 
 from gitmem.values import Value
 
@@ -79,6 +77,9 @@ def digest_of(line: str) -> str:
     text = normalized(line)
     if sum(map(str.isalpha, text)) < FEWEST_LETTERS:
         return ""
+    from base64 import urlsafe_b64encode  # late: a save imports this file, and makes no digest
+    from hashlib import blake2b
+
     return urlsafe_b64encode(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()).decode()[:_DIGEST]
 
 

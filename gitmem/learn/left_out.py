@@ -21,9 +21,8 @@ from gitmem.model.words import human_text
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.store.known_facts import known_facts
-from gitmem.store.store import Store
+from gitmem.store.store import LEFT_OUT, Store
 
-_FILE = "left_out"
 _MOST = 200  # exchanges, the newest
 
 
@@ -60,10 +59,10 @@ def answer_left_out(store: Store, row: str, stated: Sequence[FoundFact], *, acce
 
 
 def _rows(store: Store) -> dict[str, str]:
-    lines = (line.split() for line in read_text(os.path.join(store.private, _FILE)).splitlines())
+    lines = (line.split() for line in read_text(os.path.join(store.private, LEFT_OUT)).splitlines())
     return {" ".join(words[:2]): "".join(words[2:]) for words in lines if len(words) > 1}
 
 
 def _write(store: Store, rows: Mapping[str, str]) -> None:
     lines = [f"{row} {answer}\n" for row, answer in sorted(rows.items())[-_MOST:]]
-    replace_file(os.path.join(store.private, _FILE), "".join(lines).encode())
+    replace_file(os.path.join(store.private, LEFT_OUT), "".join(lines).encode())

@@ -37,7 +37,8 @@ LAYERS = "layers"  # in the private folder: which sessions are private, and paus
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 HOOK_GIT_TIMEOUT = 0.03  # `git_timeout` (seconds) while a hook waits; the background asks git again
 _OWN_REFS = "refs/gitmem/"
-VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
+# As in gitmem.search.vectors, gitmem.search.scan and gitmem.learn.left_out, which a save and a status need not import.
+VECTORS, TEXTS, LEFT_OUT = "vectors", "texts", "left_out"
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand

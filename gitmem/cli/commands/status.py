@@ -14,7 +14,6 @@ from gitmem.cli.output import few, finding_lines
 from gitmem.health.access import ACCESS
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.learn.left_out import waiting_left_out
 from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
@@ -22,7 +21,7 @@ from gitmem.store.forbids import FILE as FORBIDS
 from gitmem.store.jobs import Job, running
 from gitmem.store.last_event import last_event_since_install
 from gitmem.store.layers import mode_words, private_store
-from gitmem.store.store import VECTORS, Store
+from gitmem.store.store import LEFT_OUT, VECTORS, Store
 from gitmem.sync.states import RemoteState
 from gitmem.tell.forbidden import firings, rules_to_review
 from gitmem.tell.usage_log import ASKED, ERROR, PROMPT, read_usage
@@ -54,8 +53,9 @@ def run_status(args: Args, app: App) -> None:
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
     has_rules = store.acceptance.is_accepted() and os.path.exists(os.path.join(store.private, FORBIDS))
     rules = len(rules_to_review(store)) if has_rules else 0
-    left_out = len(waiting_left_out(store)) if store.acceptance.is_accepted() else 0
-    more = more._replace(beside=_beside(store), rules=rules, left_out=left_out, trouble=_trouble(store, more.models))
+    more = more._replace(
+        beside=_beside(store), rules=rules, left_out=_left_out(store), trouble=_trouble(store, more.models)
+    )
     value = {**status._asdict(), **more._asdict(), "paused": mode.startswith("paused")}
     del value["beside"], value["trouble"]
     value["private"] = bool(value.pop("mode")) and not value["paused"]
@@ -117,6 +117,14 @@ def _used_words(more: _More) -> str:
     questions = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
     words = [f"{questions}, {more.answered or 'none'} answered from memory"] * bool(more.asked)
     return f"{'; '.join(shown + words)} in the last seven days"
+
+
+def _left_out(store: Store) -> int:
+    if not (store.acceptance.is_accepted() and os.path.exists(os.path.join(store.private, LEFT_OUT))):
+        return 0
+    from gitmem.learn.left_out import waiting_left_out  # late: it brings what learns facts
+
+    return len(waiting_left_out(store))
 
 
 def _vectors(store: Store) -> Overview | None:
