@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from gitmem.platform.machine import table
 
-# Words of a line that surely, or perhaps, names the error; and words of lines that say nothing.
+# Words of a line that surely, or perhaps, names the error.
 TELLING = (
     ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
     ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),

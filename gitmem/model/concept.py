@@ -101,9 +101,8 @@ def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
     head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
     head += [f"{key}: {flow(list(values))}" for key in _LISTS if (values := getattr(concept, key))]
-    return "\n".join([*head, "---", f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]).encode(
-        "utf-8", "replace"
-    )
+    body = [f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]
+    return "\n".join([*head, "---", *body]).encode("utf-8", "replace")
 
 
 def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
@@ -181,17 +180,10 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
     header = Document.parse(data).metadata
     if header.get("kind") != KIND or not agreed_id(header.get("id"), path):
         return None
-    return Concept(
-        path,
-        str(header["id"]),
-        str(header.get("name") or header["id"]),
-        _moment(header.get("created")),
-        _moment(header.get("updated")) or _moment(header.get("created")),
-        as_texts(header.get("keywords")),
-        as_texts(header.get("files")),
-        tuple(sorted(as_texts(header.get("exchanges")))),
-        as_texts(header.get("scope")),
-    )
+    created, name = _moment(header.get("created")), str(header.get("name") or header["id"])
+    lists = {key: as_texts(header.get(key)) for key in _LISTS}
+    lists["exchanges"] = tuple(sorted(lists["exchanges"]))
+    return Concept(path, str(header["id"]), name, created, _moment(header.get("updated")) or created, **lists)
 
 
 def _moment(value: object) -> str:

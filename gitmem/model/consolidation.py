@@ -137,9 +137,8 @@ def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes
     first = date.fromisocalendar(int(period[:4]), int(period[6:]), 1) if weekly else date.fromisoformat(f"{period}-01")
     kind, name = (WEEKLY, "week") if weekly else (MONTHLY, "month")
     head = f"---\nid: {name}-{period}\nkind: {kind}\ncreated: {first}T00:00:00Z\nmethod: {method}\n---\n"
-    return f"{head}# {period}\n{f'{chr(10)}{text.strip(chr(10))}{chr(10)}' if text.strip() else ''}".encode(
-        "utf-8", "surrogateescape"
-    )
+    body = "\n{}\n".format(text.strip("\n")) if text.strip() else ""
+    return f"{head}# {period}\n{body}".encode("utf-8", "surrogateescape")
 
 
 def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
@@ -197,11 +196,8 @@ def _last_day(path: str) -> date | None:
 
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
     """Return the entries that stay, each with its section and date."""
-    return [
-        (entry.label, entry if " " in entry.time else entry._replace(time=f"{period} {entry.time}"))
-        for entry in (entry.entry for entry in find_entries(body))
-        if entry.label in keeps
-    ]
+    kept = (entry.entry for entry in find_entries(body) if entry.entry.label in keeps)
+    return [(item.label, item if " " in item.time else item._replace(time=f"{period} {item.time}")) for item in kept]
 
 
 def _to_digest(body: str) -> str:

@@ -26,7 +26,7 @@ from gitmem.model.exchange import (
 from gitmem.model.outcome import Outcome, error_line, judge_outcome
 from gitmem.model.request import counts_alone, has_last_word
 from gitmem.model.turns import Failure, Turn, is_restated, is_trivial, program
-from gitmem.model.words import human_text, render_words
+from gitmem.model.words import human_text, noise, render_words
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
 from gitmem.text.words import keywords, stop_words
@@ -45,13 +45,6 @@ _HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # an agent's text when its m
 _COURTESIES = 3  # courtesies at the start of an answer
 _READ = 20_000  # characters of a text from which sentences are taken
 _LOOK_AT = 1_000  # characters searched for courtesies
-_COURTESY = (
-    *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
-    *("you're right", "you're absolutely right", "you are right", "you're welcome"),
-    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
-    *("done!", "done.", "all done!", "all done."),
-    *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
-)
 _BEGINS_WORK = ("let me ", "now let me", "i'll ", "working on it")
 
 
@@ -175,10 +168,7 @@ def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
     """Return the fields of a turn's entry in the daily log (docs/format.md, "Turns")."""
     korean = is_korean(asked or done)
-    errors = []
-    for failure in turn.failures:
-        end = f"{FIX_MARK}{_fixed(failure, korean=korean)}" if _is_fixed(failure) else ""
-        errors.append(f"{_code(failure.command or failure.tool)}: {error_line(failure.error)}{end}")
+    errors = (_described(failure, korean=korean) for failure in turn.failures)
     outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.UNKNOWN
     return Fields(
         request=without_middle(turn.prompt, PROMPT_LENGTH),
@@ -194,13 +184,9 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry | None:
     """Return a turn's entry in `memory.md`: request, result, files, failures and fixes; None if all are empty."""
     korean = is_korean(asked or done)
-    failed = []
     # A test run until it passes is one failure.
     last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
-    for failure in list(last.values())[-_FAILURES_SHOWN:]:
-        end = f"{FIX_MARK}{_fixed(failure, korean=korean)}" if _is_fixed(failure) else ""
-        command = _code(failure.command or failure.tool)
-        failed.append(f"{LABEL_FAILED[korean]}: {command}: {error_line(failure.error)}{end}")
+    shown = [_described(failure, korean=korean) for failure in [*last.values()][-_FAILURES_SHOWN:]]
     exchange = Exchange(
         turn.exchange_id,
         f"{turn.ended:%Y-%m-%d %H:%M:%S}",
@@ -208,25 +194,21 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry 
         summary=shorten(asked, ASKED_LENGTH),
         details=_result(done),
         files=tuple(files),
-        failed=tuple(failed),
+        failed=tuple(f"{LABEL_FAILED[korean]}: {words}" for words in shown),
         raw=True,
     )
     entry = render(exchange, korean=korean)
     return entry if entry.text else None  # "go on", a command or "ok" is only in the daily log
 
 
-def _is_fixed(failure: Failure) -> bool:
-    return bool(failure.fixed_by or failure.explained)
-
-
-def _fixed(failure: Failure, *, korean: bool) -> str:
-    """Return the fix of a failure: the only change before its command worked, or that it then worked."""
-    if failure.explained:
-        return failure.explained
-    if failure.meanwhile and "\n" not in failure.meanwhile:
-        edit = failure.meanwhile.startswith(PLACE)
-        return f"{AFTER[korean]}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
-    return f"{FIXED[korean]}: {_code(failure.fixed_by)}"
+def _described(failure: Failure, *, korean: bool) -> str:
+    """Return a failed call, its error and its fix: the only change before its command worked, or that it then did."""
+    fix, change = failure.explained, failure.meanwhile
+    if not fix and failure.fixed_by and change and "\n" not in change:
+        fix = f"{AFTER[korean]}: {change if change.startswith(PLACE) else _code(change)}"
+    elif not fix and failure.fixed_by:
+        fix = f"{FIXED[korean]}: {_code(failure.fixed_by)}"
+    return f"{_code(failure.command or failure.tool)}: {error_line(failure.error)}{FIX_MARK * bool(fix)}{fix}"
 
 
 def joined_exchange(before: str, after: str) -> str:
@@ -263,7 +245,7 @@ def shorten(text: str, limit: int) -> str:
 
 def _is_courtesy(sentence: str) -> bool:
     """Return whether a lower-case sentence is mere courtesy; "Yes, it overwrites the file" is not, by its rest."""
-    courtesy = next((words for words in _COURTESY if sentence.startswith(words)), "")
+    courtesy = next((words for words in noise("courtesy") if sentence.startswith(words)), "")
     return sentence.startswith(_BEGINS_WORK) or (bool(courtesy) and not any(keywords(sentence[len(courtesy) :])))
 
 

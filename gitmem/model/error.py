@@ -44,17 +44,13 @@ _BEGINS = re.compile(
     r"(?=(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S|error TS[0-9])"
 )
 _REST = re.compile(r"(?<=[!-~])\s+[가-힣].*")  # the rest of a Korean sentence after an English error
-_CHECKS = frozenset(
-    {"assert", "AssertionError", "FAIL", "FAILED", "panicked", "runtime error"}
-)  # kinds whose message is about one test
+# Kinds whose message is about one test.
+_CHECKS = frozenset({"assert", "AssertionError", "FAIL", "FAILED", "panicked", "runtime error"})
 # Words of messages that only say which step failed, or that a value was unexpected.
 _STEPS = frozenset(
-    re.findall(
-        r"\w+",
-        "actual assert build building code command compiling deeply did equal error errors exit exited expect expected"
-        " fail failed failing failure file files got job line linking process received recipe returned run running"
-        " script status step target task test tests want wanted warning",
-    )
+    "actual assert build building code command compiling deeply did equal error errors exit exited expect expected "  # noqa: SIM905
+    "fail failed failing failure file files got job line linking process received recipe returned run running "
+    "script status step target task test tests want wanted warning".split()
 )
 
 
@@ -131,8 +127,7 @@ def mask(message: str) -> str:
 
 def _lines(output: str) -> list[str]:
     lines = [_form("progress").sub("", _ANSI.sub("", line[:_MAX_LINE]).strip()) for line in output.splitlines()]
-    half = _MAX_LINES // 2
-    return lines if len(lines) <= _MAX_LINES else lines[:half] + lines[-half:]
+    return lines if len(lines) <= _MAX_LINES else lines[: _MAX_LINES // 2] + lines[-_MAX_LINES // 2 :]
 
 
 @cache

@@ -248,13 +248,10 @@ class Fields(Value):
 def render_fields(fields: Fields) -> str:
     """Return the text of an entry with these fields, which `split_fields` takes apart again."""
     parts = [_unmarked(fields.request)] if fields.request else []
-    for text in fields.words:
-        parts += _part(USER, _unmarked(text))
-    parts += _part(ANSWER, _unmarked(fields.answer))
-    for text in fields.said:
-        parts += _part(SAID, _unmarked(text))
-    for error in fields.errors:
-        parts += _part(ERROR, _unmarked(error))
+    listed = ((USER, fields.words), (ANSWER, (fields.answer,)), (SAID, fields.said), (ERROR, fields.errors))
+    for mark, texts in listed:
+        for text in texts:
+            parts += _part(mark, _unmarked(text))
     parts += _part(FILES, ", ".join(" ".join(name.split()) for name in fields.files))
     parts += _part(OUTCOME, " ".join(fields.outcome.split()))
     return "\n\n".join(parts)

@@ -50,7 +50,7 @@ class FactKind(StrEnum):
     @property
     def letter(self) -> str:
         """Return the first letter of ids of this kind: `d`, `p`, `i` as in older tools; `f` for a preference."""
-        return {"preference": "f", "core-logic": "c"}.get(self.value, self.value[0])
+        return "f" if self is FactKind.PREFERENCE else self.value[0]
 
     @property
     def host_type(self) -> str:
@@ -135,9 +135,8 @@ class Fact(Value):
     @property
     def is_reworded(self) -> bool:
         """Return whether its text was changed since its name was made of it."""
-        return bool(
-            self.updated and self.name and not self.adopted and self.name != _named(self.kind, self.description)
-        )
+        is_changed = bool(self.updated and self.name and not self.adopted)
+        return is_changed and self.name != _named(self.kind, self.description)
 
     @property
     def when(self) -> datetime:
@@ -172,7 +171,7 @@ def day_of(moment: datetime) -> str:
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
     """Return a new fact, with an id from its whole text, name and description from the first paragraph."""
-    text = clean(text)
+    text = clean_text(text)
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = _named(kind, description)
     status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
@@ -211,11 +210,6 @@ def is_fact_path(path: str) -> bool:
     return PATH.fullmatch(path) is not None
 
 
-def clean(body: str) -> str:
-    """Return a text cleaned for a fact's body."""
-    return clean_text(body)
-
-
 # Links that a session's end adds after the text (`gitmem.record.exchanges.with_links`).
 _FENCE, _FENCES = re.compile(r"^---", re.MULTILINE), 8  # how many `---` of a body are looked at
 _LINKS = re.compile(r"(?<!\s)\s*\n[ \t]*## Links[ \t\r]*\n\s*(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
@@ -239,9 +233,7 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "created": as_moment,
     "updated": as_moment,
     "confidence": _share,
-    "origin": lambda mapping: (
-        {key: as_text(item) for key, item in mapping.items()} if isinstance(mapping, dict) else {}
-    ),
+    "origin": lambda value: {key: as_text(item) for key, item in value.items()} if isinstance(value, dict) else {},
     "sources": as_texts,
     "keywords": as_texts,
     "files": as_texts,
@@ -276,7 +268,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     fields["created"] = fields["created"] or UNDATED
     is_issue = fields["kind"] is FactKind.ISSUE
     fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
-    text = clean(without_links(document.body))
+    text = clean_text(without_links(document.body))
     if is_purged(text.split("\n\n", maxsplit=1)[0]):
         fields["status"] = FactStatus.PURGED
     return Fact(text=text, file=path, source=data, **fields)
@@ -308,11 +300,11 @@ def render_fact(fact: Fact) -> bytes:
     if document.problem is not None:
         raise BrokenHeaderError(document.problem)
     before = parse_fact(fact.source)
-    for key in (key for key in _HEADER if before is None or getattr(fact, key) != getattr(before, key)):
+    for key in _HEADER:
         value = getattr(fact, key)
-        document = (
-            document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
-        )
+        if before is None or value != getattr(before, key):
+            is_empty = value in ("", (), None) or value is False
+            document = document.remove(key) if is_empty else document.set(key, plain_value(value))
     if before is None or fact.text != before.text:
         newline, links = document.newline, _LINKS.search(document.body)
         ends = [fact.text.replace("\n", newline), *(["", links[0].strip()] if links else []), ""]
@@ -322,13 +314,11 @@ def render_fact(fact: Fact) -> bytes:
 
 def _header(fact: Fact) -> list[str]:
     """Return the lines of a new fact's header in order, without empty fields."""
-    fields = ((key, getattr(fact, key)) for key in _HEADER)
-    lines = [
-        f"{key}: {_flow(value)}" for key, value in fields if value not in (None, "", (), {}) and value is not False
-    ]
+    lines = []
+    for key in _HEADER:
+        value = getattr(fact, key)
+        if value not in (None, "", (), {}) and value is not False:
+            is_time = isinstance(value, datetime)
+            lines.append(f"{key}: {value.isoformat(timespec='seconds') if is_time else flow(plain_value(value))}")
     # Nested as the host writes it.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
-
-
-def _flow(value: object) -> str:
-    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else flow(plain_value(value))

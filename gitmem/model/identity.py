@@ -72,18 +72,12 @@ def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
         # A host without turn ids may deliver a turn again later, with the same answer.
         again = turn.key.startswith(NO_ID) and bool(answer) and answer == exchange.answer
         own = exchange.tags == tag and (apart <= TWICE_SECONDS or again)
-        copied = (
-            exchange.tags != tag
-            and apart <= _COPIED_SECONDS
-            and (not answer or not exchange.answer or answer == exchange.answer)
-        )
+        copied = exchange.tags != tag and apart <= _COPIED_SECONDS and (is_answer or not exchange.answer)
         if own or copied:
             return exchange.id
-    return (
-        _free_id(turn, {tail_of(exchange.id): exchange.second for exchange in saved}, second)
-        if turn.key.startswith(NO_ID)
-        else ""
-    )
+    if not turn.key.startswith(NO_ID):
+        return ""
+    return _free_id(turn, {tail_of(exchange.id): exchange.second for exchange in saved}, second)
 
 
 def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
@@ -124,11 +118,10 @@ def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:
 
 def is_copy(turn: Turn) -> bool:
     """Return whether a turn is saved under another session, from which this one was forked or copied."""
-    text = turn.key[len(NO_ID) :].partition("-")[0] if turn.key.startswith(NO_ID) else ""
-    keys = [
-        turn.key,
-        *([f"{NO_ID}{text}", *(f"{NO_ID}{text}-{times}" for times in range(2, _MOST))] if text else ()),
-    ]
+    keys = [turn.key]
+    if turn.key.startswith(NO_ID):
+        first = NO_ID + turn.key[len(NO_ID) :].partition("-")[0]
+        keys += [first, *(f"{first}-{times}" for times in range(2, _MOST))]
     return bool(turn.known) and turn.known not in {exchange_id(turn.session, key) for key in keys}
 
 

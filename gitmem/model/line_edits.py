@@ -123,9 +123,8 @@ def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: da
         if fact is None or new is None:
             continue
         if fact_id in edits.reworded:
-            new = (
-                validity.reworded(fact, edits.reworded[fact_id], now) if edits.reworded[fact_id] != fact.text else fact
-            )
+            text = edits.reworded[fact_id]
+            new = validity.reworded(fact, text, now) if text != fact.text else fact
         elif fact_id in edits.revived:
             new = validity.revived(fact, now)
         elif fact.binds:

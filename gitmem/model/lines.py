@@ -86,9 +86,8 @@ class Marks(Value):
 
     def learned(self, memory: str, text: str) -> list[str]:
         """Return the facts learned from a memory that its text states differently from now."""
-        return [
-            fact_id for fact_id in self.sources.get(tail_of(memory), ()) if memory and self._is_other(fact_id, text)
-        ]
+        facts = self.sources.get(tail_of(memory), ()) if memory else ()
+        return [fact_id for fact_id in facts if self._is_other(fact_id, text)]
 
     def stated(self, text: str) -> list[tuple[int, int, str]]:
         """Return where a text has outdated statements of facts, as (begin, end, fact); of overlapping ones the longest.
@@ -211,11 +210,10 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
     # Needed only for comparison with ended and reworded facts.
     is_any_old = other or wordings
     in_force = frozenset(normalized(fact.description) for fact in known.values() if is_any_old and fact.id not in other)
-    for identifier in statuses:
-        if identifier in other:
-            statement = normalized(known[identifier].description)
-            if len(statement) >= SHORTEST and statement not in in_force:
-                words[identifier] = statement
+    for identifier in filter(other.__contains__, statuses):
+        statement = normalized(known[identifier].description)
+        if len(statement) >= SHORTEST and statement not in in_force:
+            words[identifier] = statement
     return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force, wordings)
 
 

@@ -31,13 +31,8 @@ def error_line(text: str) -> str:
     if lines and (lines[0].startswith(_NOT_FAILED) or refusal_in(lines[0], "") is not None):
         return ""
     meaningful = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
-    telling = (
-        line
-        for some in (meaningful, lines)
-        for words in TELLING
-        for line in some
-        if any(w in line.casefold() for w in words)
-    )
+    places = ((line, words) for some in (meaningful, lines) for words in TELLING for line in some)
+    telling = (line for line, words in places if any(word in line.casefold() for word in words))
     line = next(telling, lines[0] if lines else "")
     return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
 

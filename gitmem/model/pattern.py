@@ -146,10 +146,9 @@ class BugPattern(Value):
             if text := case.remedy or (case.change if case is not last[case.exchange] else ""):
                 solution = by_change.get(text, Solution(text))
                 name = "worked" if case.worked or case.fix else "failed"
-                ids, commands = (*getattr(solution, name), case.exchange), (*solution.commands, case.command)
-                by_change[text] = solution._replace(
-                    **{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands)))
-                )
+                ids = (*getattr(solution, name), case.exchange)
+                commands = tuple(dict.fromkeys(filter(None, (*solution.commands, case.command))))
+                by_change[text] = solution._replace(**{name: ids}, commands=commands)
         return tuple(sorted(by_change.values(), key=lambda fix: (-fix.confidence, -len(fix.worked))))[:_MAX_SOLUTIONS]
 
     def best(self, command: str = "") -> Solution | None:
@@ -278,6 +277,5 @@ def _body(pattern: BugPattern) -> list[str]:
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
     lines += [f"- Cause: {cause}" for cause in pattern.causes]
-    return lines + [
-        f"- {'Fixed by' if solution.worked else 'Did not help'}: {solution.text}" for solution in pattern.solutions
-    ]
+    lines += [f"- {'Fixed by' if known.worked else 'Did not help'}: {known.text}" for known in pattern.solutions]
+    return lines

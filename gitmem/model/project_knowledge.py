@@ -61,11 +61,10 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
     if header.get("kind") != KIND or about not in set(KnowledgeKind):
         return None
     confidence, updated = header.get("confidence"), header.get("updated") or header.get("created")
+    lines = document.body.partition(_SECTION)[0].split("\n")
     return Knowledge(
         kind=KnowledgeKind(about),
-        lines=tuple(
-            line[2:].rstrip() for line in document.body.partition(_SECTION)[0].split("\n") if line.startswith("- ")
-        ),
+        lines=tuple(line[2:].rstrip() for line in lines if line.startswith("- ")),
         files=as_texts(header.get("files")),
         sources=as_texts(header.get("sources")),
         confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
@@ -273,16 +272,12 @@ def _named(kind: str) -> dict[str, str]:
 
 def is_dull(file: str) -> bool:
     """Return whether a file is no code of the project: a text, lock file, picture or vendored file."""
-    return _is("dull", file)
+    return any(re.search(form, file) for form in _named("dull"))
 
 
 def is_aside(file: str) -> bool:
     """Return whether a file belongs to a test, an example or vendored code, not to a package of the project."""
-    return _is("aside", file)
-
-
-def _is(kind: str, file: str) -> bool:
-    return any(re.search(form, file) for form in _named(kind))
+    return any(re.search(form, file) for form in _named("aside"))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -171,10 +171,8 @@ def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: It
 
 def _session(piece: str) -> str:
     """Return the tag of the session of an exchange, "" for another piece."""
-    entries = find_entries(piece)
-    return (
-        entries[0].entry.tags[0] if entries and entries[0].entry.label == "Exchange" and entries[0].entry.tags else ""
-    )
+    entries = [place.entry for place in find_entries(piece)[:1]]
+    return next((entry.tags[0] for entry in entries if entry.label == "Exchange" and entry.tags), "")
 
 
 # Sections that stay, and the divisor of the threshold that limits each, as whole ones might leave no room.
@@ -186,7 +184,7 @@ _STAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 
 
 class Rotation(Value):
-    """A planned rotation: the archive's path and the text that stays."""
+    """A planned rotation: the archive's path, the tokens of the old text, and the text that stays."""
 
     archive: str
     tokens: int
@@ -281,11 +279,8 @@ def _shortened(body: str, part: Section, tokens: int, uses: Mapping[str, int]) -
         useful = _without_blank_start(most_useful(_pieces(rest), room - MORE_TOKENS, uses))
         short = with_more(lead + useful, facts, text, newline)
         return short if short.strip() != lead.strip() else ""
-    if part.title.casefold() in OPEN_SECTIONS:
-        tail = newest_sessions(_pieces(rest), room)
-    else:
-        tail = _last_that_fit(_pieces(rest), room)
-    tail = _without_blank_start(tail)
+    choose = newest_sessions if part.title.casefold() in OPEN_SECTIONS else _last_that_fit
+    tail = _without_blank_start(choose(_pieces(rest), room))
     return lead + tail if tail else ""
 
 

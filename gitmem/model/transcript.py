@@ -339,7 +339,7 @@ def hook_events(parts: Iterable[Record], host: str = "claude-code") -> Iterator[
             yield from () if called or part.sidechain else said(HookKind.SAID)
             called = called or not part.sidechain
         elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None and is_own:
-            yield from _tool(call, part, turn, host)
+            yield _tool(call, part, turn, host)
     yield from said(HookKind.STOP)
     yield from said(HookKind.INTERRUPTED) if called else ()
 
@@ -369,21 +369,19 @@ def _starts_turn(part: Record) -> bool:
     return text.startswith(("<", "[")) and not text.startswith(_CONTEXT)
 
 
-def _tool(call: Record, result: Record, turn: str, host: str) -> Iterator[HookEvent]:
+def _tool(call: Record, result: Record, turn: str, host: str) -> HookEvent:
     turn = (result.turn if result.sidechain else "") or turn
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, host)
     event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
     event = with_words(event, call.input, result.data, result.text)
-    output = result.text[-_SAID:] if event.command else ""  # the end of an output has the result
-    yield (
-        event
-        if event.kind is HookKind.WORDS
-        else event._replace(
+    if event.kind is not HookKind.WORDS:
+        output = result.text[-_SAID:] if event.command else ""  # the end of an output has the result
+        event = event._replace(
             text=result.text[:MAX_DETAIL] if result.failed else output,
             changes=() if result.failed else event.changes,
             agent=(call.agent or "sidechain") if call.sidechain else "",
         )
-    )
+    return event
 
 
 def _event(kind: HookKind, part: Record, turn: str, host: str, *, text: str = "") -> HookEvent:

@@ -284,9 +284,8 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)
     added = turn.added if failed and not event.command else (*turn.added, *event.added)  # a later part may have failed
-    called = turn._replace(
-        files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool), added=added
-    )
+    used = (*turn.used, event.tool)
+    called = turn._replace(files=files, failures=failures, tools=turn.tools + 1, used=used, added=added)
     if not event.command:
         return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
     run = Run(event.command, event.text, failed, turn.edits)
@@ -304,9 +303,9 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
 
 def _failed_again(failure: Failure, event: HookEvent) -> Failure:
     """Return a failure updated by a later one."""
-    ran = failure.tool == event.tool and bool(event.command) and runs_again(failure.command, event.command)
     if failure.again or failure.fixed_by:
         return failure
+    ran = failure.tool == event.tool and bool(event.command) and runs_again(failure.command, event.command)
     if not (ran or _is_retry(failure, event)):
         return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # maybe only the end failed
     return failure._replace(again=True)

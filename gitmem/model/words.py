@@ -281,10 +281,10 @@ def _asked(tool_input: Mapping[str, object]) -> dict[str, str]:
     """Return the questions of a call by their ids and indexes, under which some hosts list the answers."""
     listed = tool_input.get("questions")
     questions = [item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict)]
-    named = [
+    pairs = (
         (key, item.get("question")) for place, item in enumerate(questions) for key in (item.get("id"), str(place))
-    ]
-    return {key: question for key, question in named if isinstance(key, str) and isinstance(question, str)}
+    )
+    return {key: question for key, question in pairs if isinstance(key, str) and isinstance(question, str)}
 
 
 def _answer(value: object) -> str:
@@ -324,16 +324,13 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     if message.startswith(_DENIED) and match is None:
         return ()
     words = message[match.end() :].partition(_HINT)[0].strip() if match else ""
-    if re.match(_TALKS, words):
-        pairs = (
-            (match["question"], _with_notes(match["answer"] or "", match["notes"]))
-            for match in re.finditer(_ASKED, words)
-        )
-        answers = (
-            UserWords(WordKind.ANSWER, answer.strip(), about_line(question)) for question, answer in pairs if answer
-        )
-        return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
-    return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
+    if not re.match(_TALKS, words):
+        return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
+    asked = (
+        (item["question"], _with_notes(item["answer"] or "", item["notes"])) for item in re.finditer(_ASKED, words)
+    )
+    answers = (UserWords(WordKind.ANSWER, answer.strip(), about_line(question)) for question, answer in asked if answer)
+    return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
 
 
 # What a user states

@@ -1,7 +1,6 @@
 """Working memory: the state of a running session, from its events and the agent's notes.
 
-Pure: `apply` returns the memory after one more event, the functions for notes after one more note. The buffer sizes and
-the confidence that turns a hypothesis into a decision are fixed by the design.
+Pure: `apply` returns the memory after one more event, the functions for notes after one more note.
 """
 
 from __future__ import annotations
