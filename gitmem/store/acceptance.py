@@ -38,7 +38,6 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
             "'gitmem init' connects it.",
         )
     place = "" if project.root == os.path.realpath(home) else os.path.join(project.root, STORE_FOLDER)
-
     if place and os.path.isfile(os.path.join(place, MEMORY)) and not os.path.lexists(os.path.join(place, ".git")):
         remedy = "Put it back, or 'gitmem init' begins a new history with the files as they are."
         return StoreNotFoundError(f"{place} has the files of a memory, and no .git, which had its history.", remedy)
@@ -110,9 +109,8 @@ class Acceptance:
 
     def is_cut_off(self, url: str) -> bool:
         """Return whether a clone of the memory at an address began here and was cut off."""
-        return (read_small(self._path(_CLONING), follow=False) or b"").decode("ascii", "replace").strip() == _digest(
-            url
-        )
+        noted = read_small(self._path(_CLONING), follow=False) or b""
+        return noted.decode("ascii", "replace").strip() == _digest(url)
 
     def end_clone(self) -> None:
         """Record that a clone is complete."""
@@ -146,7 +144,8 @@ class Acceptance:
         if record:  # the number alone proves nothing: disks reuse that of a deleted folder
             return record[0] == token
         records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
-        former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
+        moved = [token, number_of(self._layout.common_dir)]
+        former = next((path for path in records if token and self._read(path)[:2] == moved), "")
         with contextlib.suppress(OSError):  # of a home that cannot be written
             if former:
                 self._write(self._read(former))
@@ -160,7 +159,8 @@ class Acceptance:
         record = self._record()
         if not self._token():
             _write_token(os.path.join(self._private, _TOKEN), os.urandom(_TOKEN_LENGTH // 2).hex())
-        self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+        number = number_of(self._layout.common_dir)
+        self._write([self._token(), number, *dict.fromkeys((*record[2:], *map(_digest, urls)))])
 
     def set_aside(self) -> str:
         """Move the private folder that came with the store to `gitmem-came`, keep its remotes, and return the new path.
@@ -206,9 +206,6 @@ class Acceptance:
         data = read_small(os.path.join(self._private, _TOKEN), follow=False) or b""
         token = data.decode("ascii", "replace").strip()
         return token if len(token) == _TOKEN_LENGTH else ""
-
-    def _number(self) -> str:
-        return number_of(self._layout.common_dir)
 
 
 def number_of(folder: str) -> str:

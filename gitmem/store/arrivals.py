@@ -8,18 +8,17 @@ from collections.abc import Collection, Mapping
 
 from gitmem.document.ids import FORMAT, fold, is_git_folder
 from gitmem.document.message import one_line
-from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.errors import RefusedError
 from gitmem.git.layout import find_layout
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository
 from gitmem.git.trust import Signatures
-from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.entrance import collision_reason, most_bytes, unusable_name
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.maintenance import MAX_FILES
-from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.store.store import check_format
 
 _NAMED = 3  # files, or commits, that a message names
 SIGNED = "signed"  # of `remote.trust`
@@ -35,10 +34,8 @@ def refuse_unsigned(
     refused = signatures.unsigned(commit, filter(None, known), here)
     if not refused:
         return
-    named = "; ".join(
-        f"{commit.oid[:10]} of {one_line(commit.author, 60)}: {one_line(commit.subject, 60)}"
-        for commit in refused[:_NAMED]
-    )
+    shown = ((item.oid[:10], one_line(item.author, 60), one_line(item.subject, 60)) for item in refused[:_NAMED])
+    named = "; ".join(f"{oid} of {author}: {subject}" for oid, author, subject in shown)
     many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
     raise RefusedError(
         f"{words[0]} commits that no trusted key signed: {named}{many}. {words[1]}",
@@ -85,20 +82,14 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
     """
     changes = [change for change in repository.changes(old, new) if change.new is not None]
     document = next((change.new for change in changes if change.path == FORMAT), None)
-    version = format_version(repository.blob(document)) if document else None
-    if version not in {None, FORMAT_VERSION}:
-        raise StoreFormatError(
-            f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
-            f"Nothing was touched. Upgrade gitmem: {install_command()}",
-        )
+    if document:
+        check_format(repository.blob(document), f"The memory at {source}")
 
     def refuse(what: str, remedy: str) -> None:
-        if not source:
-            raise RefusedError(
-                f"This memory has {what}. Nothing was pushed.", f"{remedy}, commit that, and sync again."
-            )
-        where = "on the machine that made it, then sync there."
-        raise RefusedError(f"{source} has {what}. Nothing was merged.", f"{remedy} {where}")
+        if source:
+            remedy += " on the machine that made it, then sync there."
+            raise RefusedError(f"{source} has {what}. Nothing was merged.", remedy)
+        raise RefusedError(f"This memory has {what}. Nothing was pushed.", f"{remedy}, commit that, and sync again.")
 
     names: dict[str, str] = {}
     for change in changes:

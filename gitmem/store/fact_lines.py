@@ -130,11 +130,11 @@ def _as_edited(old: bytes | None, new: bytes | None, path: str, now: datetime) -
     if before is None or after is None or (before.text, before.description) == (after.text, after.description):
         return None
     first, _, rest = after.text.partition("\n\n")
-    text, is_titled = after.text, after.description != before.description
-    if after.text == before.text and one_line(first, MAX_DESCRIPTION) == before.description:
+    text = after.text
+    if text == before.text and one_line(first, MAX_DESCRIPTION) == before.description:
         text = "\n\n".join(filter(None, (after.description, rest)))
     fact = reworded(after, text, now)
-    return fact._replace(description=after.description) if is_titled else fact
+    return fact if after.description == before.description else fact._replace(description=after.description)
 
 
 def last_versions(store: Store, path: str) -> Iterator[Fact]:
@@ -198,7 +198,6 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
     """Return the body whose lines count the facts without a line, after facts ended or got one."""
     if COUNTED not in body:
         return body
-
     facts = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
     ended = [old for old in facts if not ((new := after.get(old.id)) and new.binds)]
     for section in (CORE_DECISIONS, KNOWN_ISSUES):

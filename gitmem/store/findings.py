@@ -17,6 +17,7 @@ from enum import StrEnum
 
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime, local
+from gitmem.platform.safe_open import read_end
 from gitmem.redact.redact import redact
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -76,7 +77,6 @@ def failure_of(at: datetime, command: str, problem: str | Exception) -> LoggedFa
     """Return a failure for a problem in words, or for an unexpected error, with its traceback."""
     if isinstance(problem, str):
         return LoggedFailure(at, command, problem)
-
     words = " ".join(f"{type(problem).__name__}: {problem}".split())
     return LoggedFailure(at, command, words, "".join(traceback.format_exception(problem)))
 
@@ -105,15 +105,10 @@ class FailureLog:
 
     def record_once(self, failure: LoggedFailure) -> None:
         """Add a failure unless the newest part of the log has it, as several processes may report the same one."""
-        with contextlib.suppress(OSError), open(self.path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
-            known = filter(None, map(_parse, file.read(_NEWEST_BYTES).split(b"\n")))
-            if any(
-                (finding.command, finding.message) == (failure.command, _clean(failure.message)[:MAX_MESSAGE])
-                for finding in known
-            ):
-                return
-        self.record(failure)
+        known = filter(None, map(_parse, read_end(self.path, _NEWEST_BYTES)[0].split(b"\n")))
+        same = failure.command, _clean(failure.message)[:MAX_MESSAGE]
+        if all((logged.command, logged.message) != same for logged in known):
+            self.record(failure)
 
     def failures(self) -> list[LoggedFailure]:
         """Return the failures in the log, oldest first; skip damaged lines."""

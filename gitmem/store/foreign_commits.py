@@ -268,11 +268,8 @@ def find_marked(store: Store, old: str | None, new: str) -> list[str]:
         changes = store.repository.changes(old or empty_tree(git), new)
     except GitFailedError:  # `old` was purged
         changes = store.repository.changes(empty_tree(git), new)
-    documents = {
-        change.path: change.new
-        for change in changes
-        if change.new and change.path.endswith(".md") and change.mode.startswith("100")
-    }
+    files = [change for change in changes if change.path.endswith(".md") and change.mode.startswith("100")]
+    documents = {change.path: change.new for change in files if change.new}
     contents = store.repository.blobs([*documents.values()])
     return [path for path, data in zip(documents, contents, strict=True) if has_markers(data)]
 

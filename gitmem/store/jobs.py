@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from enum import StrEnum
 
 from gitmem.git.lock import alone
 from gitmem.platform.machine import is_running, lower_priority, start_detached
-from gitmem.platform.safe_open import drop_file, read_object, read_text, replace_file
+from gitmem.platform.safe_open import drop_file, read_object, read_text, replace_file, write_json
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -24,29 +23,19 @@ _LOCK, _RUNNING = "lock", "running"  # files of a kind; the other files are requ
 
 
 class Kind(StrEnum):
-    """A kind of work in the background; its command, and what it does in words."""
+    """A kind of work in the background; the value says what it does."""
 
-    REINDEX = "reindex"
-    MAINTAIN = "maintain"
-    SYNC = "sync"
-    ASK = "ask"
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """The command that does it."""
-        return _DONE_BY[self][0]
-
-    @property
-    def words(self) -> str:
-        """What it does."""
-        return _DONE_BY[self][1]
+    REINDEX = "indexes authors and meanings"
+    MAINTAIN = "packs"
+    SYNC = "syncs"
+    ASK = "asks the model about sessions"
 
 
-_DONE_BY = {
-    Kind.REINDEX: (("reindex", "--background"), "indexes authors and meanings"),
-    Kind.MAINTAIN: (("maintain", "--if-needed"), "packs"),
-    Kind.SYNC: (("sync", "--background"), "syncs"),
-    Kind.ASK: (("hook", "claude", "--drain"), "asks the model about sessions"),
+_COMMANDS = {
+    Kind.REINDEX: ("reindex", "--background"),
+    Kind.MAINTAIN: ("maintain", "--if-needed"),
+    Kind.SYNC: ("sync", "--background"),
+    Kind.ASK: ("hook", "claude", "--drain"),
 }
 
 
@@ -62,7 +51,7 @@ class Job(Value):
 @contextlib.contextmanager
 def exclusive_job(store: Store, kind: Kind) -> Iterator[bool]:
     """Yield whether this job may run now (at low priority, except a sync); if not, the running one starts it later."""
-    folder = os.path.join(store.context.home, *_FOLDER, kind.value)
+    folder = os.path.join(store.context.home, *_FOLDER, kind.name.lower())
     request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
     try:
         replace_file(request, os.fsencode(store.root))  # before the lock, so that the running job finds it
@@ -74,12 +63,8 @@ def exclusive_job(store: Store, kind: Kind) -> Iterator[bool]:
             drop_file(request)
             if kind is not Kind.SYNC:
                 lower_priority()
-            now = {
-                "store": store.root,
-                "since": store.context.clock().isoformat(timespec="seconds"),
-                "pid": os.getpid(),
-            }
-            replace_file(os.path.join(folder, _RUNNING), json.dumps(now).encode())
+            since = store.context.clock().isoformat(timespec="seconds")
+            write_json(os.path.join(folder, _RUNNING), {"store": store.root, "since": since, "pid": os.getpid()})
         try:
             yield is_free
         finally:
@@ -96,7 +81,7 @@ def _start_next(store: Store, kind: Kind, folder: str) -> None:
         drop_file(request)
         if os.path.isdir(root):
             with contextlib.suppress(OSError):
-                child = start_detached(store.context.environ, "-C", root, *kind.command)
+                child = start_detached(store.context.environ, "-C", root, *_COMMANDS[kind])
                 child.returncode = 0  # keeps Popen from warning that nobody waited for it
             return
 
@@ -113,7 +98,7 @@ def running(home: str) -> list[Job]:
     """Return the jobs that run on this machine."""
     jobs = []
     for kind in Kind:
-        folder = os.path.join(home, *_FOLDER, kind.value)
+        folder = os.path.join(home, *_FOLDER, kind.name.lower())
         value = read_object(os.path.join(folder, _RUNNING))
         if isinstance(value.get("pid"), int) and is_running(value["pid"]):
             jobs.append(Job(kind, str(value.get("store")), str(value.get("since")), len(_requests(folder))))
@@ -122,5 +107,5 @@ def running(home: str) -> list[Job]:
 
 def job_files(home: str) -> list[str]:
     """Return the files that jobs keep on this machine, also those of killed jobs."""
-    folders = [os.path.join(home, *_FOLDER, kind.value) for kind in Kind]
+    folders = [os.path.join(home, *_FOLDER, kind.name.lower()) for kind in Kind]
     return [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]

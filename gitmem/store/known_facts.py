@@ -306,10 +306,8 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
     ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}
     if linked or ended:  # a successor, or the same words in another fact
         plain = (line for line in lines if line[_STATE] != _OTHER)
-        more = _headers(
-            _by_path(header for header in plain if header[_WORDS] in ended or (linked and _id_in(header) in linked))
-        )
-        headers += [header for header in more if header not in headers]
+        more = [line for line in plain if line[_WORDS] in ended or (linked and _id_in(line) in linked)]
+        headers += [header for header in _headers(_by_path(more)) if header not in headers]
     return facts_of(store, headers)
 
 

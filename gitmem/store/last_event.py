@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
+from gitmem.platform.safe_open import set_mark
 from gitmem.store.locate import HOME_HOSTS, user_store
 
 _FOLDER = "heard"  # an empty file per agent; its modification time is that of the last event
@@ -15,8 +16,7 @@ def note_event_arrival(private: str, labels: Iterable[str]) -> None:
     """Note that events of these agents arrived just now."""
     for label in labels:
         path = os.path.join(private, _FOLDER, label)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        set_mark(path, on=True)
         os.utime(path)
 
 

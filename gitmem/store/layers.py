@@ -54,19 +54,11 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
 
 def is_private(store: Store, session: str, folder: str = "") -> bool:
     """Return whether a session is private: it or all sessions are marked, or the settings list its folder."""
-    marks = [_EVERY, *([_name(session)] if session else [])]
-    if any(os.path.exists(_path(store, mark)) for mark in marks):
+    if os.path.exists(_path(store, _EVERY)) or (session and os.path.exists(_path(store, _name(session)))):
         return True
-
-    home = store.context.home
-    return any(
-        fnmatch(f"{folder}/", f"{glob.rstrip('/')}/*") or fnmatch(folder, glob)
-        for glob in (
-            folder.replace("~", home, 1) if folder.startswith("~/") else folder
-            for folder in store.config.private.folders
-        )
-        if folder
-    )
+    home, listed = store.context.home, store.config.private.folders if folder else ()
+    globs = [glob.replace("~", home, 1) if glob.startswith("~/") else glob for glob in listed]
+    return any(fnmatch(f"{folder}/", f"{glob.rstrip('/')}/*") or fnmatch(folder, glob) for glob in globs)
 
 
 def set_private(store: Store, session: str, *, on: bool) -> None:

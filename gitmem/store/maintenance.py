@@ -90,7 +90,6 @@ def join_listed(store: Store) -> None:
         if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
             _list(store, listed)
             return
-
         new = pack_together(store.repository.git, folder, joined)
         _list(store, [*(name for name in listed if name not in joined), *new])
         for name in joined:

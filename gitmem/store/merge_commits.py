@@ -132,11 +132,10 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
     contents: dict[str, bytes | None] = {}
     for path in sorted(set().union(*trees) - unsettled):
         if ours.get(path) == before.get(path):  # changed only on the other side
-            entry = theirs.get(path)
-            if entry is None:
-                contents[path] = None
+            if path in theirs:
+                entries.append((path, *theirs[path]))
             else:
-                entries.append((path, *entry))
+                contents[path] = None
     if unsettled - set().union(*trees):  # an unchanged path collides with a new one
         for tree, commit in zip(trees, (base, first, second), strict=True):
             tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in unsettled})
@@ -285,12 +284,9 @@ def _writer(store: Store, ref: str, first: str) -> Writer:
 
 
 def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:
-    when = max(
-        (parent.committed for parent in parents), key=lambda moment: (moment.timestamp(), str(moment.utcoffset()))
-    )
-    who = Signature(GITMEM.name, GITMEM.email, when)
-    commit = NewCommit(
-        message.render(), planned.contents, who, who, planned.modes, planned.entries, tuple(p.oid for p in parents)
-    )
-    writer.commit(commit)
+    times = [parent.committed for parent in parents]
+    when = max(times, key=lambda moment: (moment.timestamp(), str(moment.utcoffset())))
+    who, oids = Signature(GITMEM.name, GITMEM.email, when), tuple(parent.oid for parent in parents)
+    changes = planned.contents, who, who, planned.modes, planned.entries, oids
+    writer.commit(NewCommit(message.render(), *changes))
     return writer.write()[-1]

@@ -53,7 +53,6 @@ def recover(
         else:
             raise BusyError(f"{', '.join(sorted(edited))}: edited again and again meanwhile.", "Try again.")
     store.record_checkout(tip)
-
     note_forbidden(store, [change.path for change in changes or () if change.new is not None])
     return tuple(notices)
 

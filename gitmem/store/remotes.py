@@ -21,6 +21,7 @@ DEFAULT = "origin"
 ONCE = "_once"  # names a remote that is read once and not kept; no user can add one of this name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
+_URLS = r"^remote\..*\.(url|pushurl)$"
 
 
 def is_address(text: str) -> bool:
@@ -78,9 +79,7 @@ def _refuse_private(store: Store) -> None:
 
 def is_of_project(store: Store, remote: Remote) -> bool:
     """Return whether the project's repository has the remote as well."""
-    listed = store.repository.git.run("config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
-    urls = (part.partition("\n")[2] for part in listed.decode("utf-8", "surrogateescape").split("\0") if part)
-    return any(_resolve(store, url) in {remote.url, remote.push_url} for url in urls)
+    return any(_resolve(store, url) in {remote.url, remote.push_url} for _, url in _listed_urls(store))
 
 
 def add_remote(store: Store, name: str, url: str | None, *, again: bool = False) -> Remote:
@@ -169,15 +168,18 @@ def _configured(store: Store) -> list[tuple[str, str, str]]:
     if file is not None and not os.path.isfile(file):
         return []
     where = ("--file", file) if file else ()
-    output = store.repository.git.run(
-        "config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1)
-    )
     urls: dict[str, dict[str, str]] = {}
-    for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        key, _, value = record.partition("\n")
+    for key, value in _listed_urls(store, *where):
         name, _, kind = key.removeprefix("remote.").rpartition(".")
         urls.setdefault(name, {}).setdefault(kind, value)
     return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in urls.items() if kinds.get("url")]
+
+
+def _listed_urls(store: Store, *where: str) -> list[tuple[str, str]]:
+    """Return key and value of each remote's URLs in the repository's configuration, or in another file."""
+    output = store.repository.git.run("config", *where, "--null", "--get-regexp", _URLS, ok=(0, 1))
+    records = (record.partition("\n") for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1])
+    return [(key, value) for key, _, value in records]
 
 
 def _resolve(store: Store, url: str) -> str:

@@ -147,8 +147,9 @@ def read_value(key: str, text: str) -> object:
             complaints.append(f"{error}")
     off, *on = rules()[key].choices or ("",)
     remedy = "'gitmem config' lists what each setting is and does."
-    remedy = "Claude Code is 'agent'." if text.lower().startswith("claude") else remedy
-    if text.lower() in {"on", "yes", "true"} and off == "off":
+    if text.lower().startswith("claude"):
+        remedy = "Claude Code is 'agent'."
+    elif text.lower() in {"on", "yes", "true"} and off == "off":
         remedy = f"Try: gitmem config {key} {on[0]}"
     raise UsageError(f"The setting {complaints[-1 if off else 0]}.", remedy)
 

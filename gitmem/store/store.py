@@ -84,6 +84,10 @@ class Store:
         self.format_document = read_small(os.path.join(work_tree, FORMAT), follow=False) or b""
         self.check_format(self.format_document)
 
+    def check_format(self, document: bytes) -> None:
+        """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
+        check_format(document, f"The store at {self.root}")
+
     @cached_property
     def files(self) -> WorkTree:
         """The files of the work tree."""
@@ -276,10 +280,8 @@ class Store:
 
     def has_remotes(self) -> bool:
         """Return whether the store has a remote, without starting git."""
-        layout = self.repository.layout
-        path = os.path.join(
-            *((layout.common_dir, "config") if self.has_separate_repository else (self.private, REMOTES_FILE))
-        )
+        own = os.path.join(self.repository.layout.common_dir, "config")
+        path = own if self.has_separate_repository else os.path.join(self.private, REMOTES_FILE)
         return '[remote "' in read_text(path)
 
     def spare_packs(self) -> int:
@@ -355,15 +357,6 @@ class Store:
                 raise NotSavedError(f"{failed}: {error.message}", remedy) from error
             raise
 
-    def check_format(self, document: bytes) -> None:
-        """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
-        version = format_version(document)
-        if version not in {None, FORMAT_VERSION}:
-            raise StoreFormatError(
-                f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
-                f"Nothing was touched. Upgrade gitmem: {install_command()}",
-            )
-
 
 def write_checkout(private: str, commit: str) -> None:
     """Record in a private folder that the work tree holds `commit`."""
@@ -372,6 +365,16 @@ def write_checkout(private: str, commit: str) -> None:
     with open(temporary, "w", encoding="utf-8") as file:  # UTF-8 is loaded already, ASCII is not
         file.write(commit + "\n")
     os.replace(temporary, path)
+
+
+def check_format(document: bytes, place: str) -> None:
+    """Raise StoreFormatError if the `FORMAT.md` of a place names a version that this gitmem does not know."""
+    version = format_version(document)
+    if version not in {None, FORMAT_VERSION}:
+        raise StoreFormatError(
+            f"{place} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
+            f"Nothing was touched. Upgrade gitmem: {install_command()}",
+        )
 
 
 def format_version(document: bytes) -> int | None:

@@ -48,7 +48,6 @@ def _copy_of_tip(repository: Repository, private: str) -> str:
     from gitmem.store.entrance import unusable_name
 
     temporary = mkdtemp(dir=above)
-
     files = [entry for entry in repository.files(tip) if entry.mode in _REGULAR and unusable_name(entry.path) is None]
     with repository.reading():
         for entry, content in zip(files, repository.blobs([entry.oid for entry in files]), strict=True):

@@ -242,13 +242,12 @@ def _stale_keeps(store: Store) -> list[str]:
         for pack in locks:
             path = os.path.join(folder, f"{pack}.keep")
             content = read_text(path)
-            is_stale = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+            is_old = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
             if f"{pack}.idx" not in names:
-                ours = is_stale and content in {"", _MARK}
+                is_stale = is_old and content in {"", _MARK}
             else:
-                ours = content == _MARK and (own or pack in listed or (is_stale and holds_only_ours(store, pack)))
-            if ours:
-                stale.append(path)
+                is_stale = content == _MARK and (own or pack in listed or (is_old and holds_only_ours(store, pack)))
+            stale += [path] if is_stale else []
     return stale
 
 

@@ -250,9 +250,8 @@ class Transaction:
             self._state.update(before)  # the plan may catch the error and go on
             raise
         if changed:
-            message = message._replace(
-                trailers=(*message.trailers, (Trailer.MACHINE.value, self._store.context.machine))
-            )
+            machine = Trailer.MACHINE.value, self._store.context.machine
+            message = message._replace(trailers=(*message.trailers, machine))
             self.drafts.append(Draft(self._clean(message), changed, when or self.now))
             self.planned += sum(len(content or b"") for content in changed.values())
         return bool(changed)
@@ -285,13 +284,12 @@ class Transaction:
         files = self._store.files
         file = files.load(path)
         disk = self._on_disk[path] = None if file is None else file.data
+        blob, replaced = None, False
         try:
             blob = self._writer.read(path, disk)
         except RefusedError:
             # The tip has a folder, a link or a submodule there, which a user replaced by a file or removed.
-            blob, replaced = None, True
-        else:
-            replaced = False
+            replaced = True
         tip = self._tips[path] = None if blob is None else blob.data
         mode = REGULAR if blob is None else blob.mode
         if file is not None and file.executable != (mode == EXECUTABLE) and files.trusts_modes():
@@ -382,8 +380,7 @@ class Transaction:
         self._check_name(path)
         if self._store.files.is_folder(path):
             raise RefusedError(f"{path} is refused: there is a folder of this name.")
-        folder, _, name = path.rpartition("/")
-        parts = f"{folder}/{name}".strip("/").split("/")
+        parts = path.split("/")
         for depth, part in enumerate(parts):
             siblings = self.names("/".join(parts[:depth]))
             twin = next((sibling for sibling in siblings if sibling != part and fold(sibling) == fold(part)), None)

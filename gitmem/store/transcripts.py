@@ -179,9 +179,8 @@ def _stored(repository: Repository, tip: str) -> list[Addition]:
     for addition in additions(repository.git, [tip], FOLDER, changed=True):
         last.setdefault(addition.path, addition)
     merge = Addition(commits(repository.git, [tip])[tip], "", "")
-    return [
-        last.get(entry.path, merge)._replace(path=entry.path, oid=entry.oid) for entry in repository.files(tip, FOLDER)
-    ]
+    files = repository.files(tip, FOLDER)
+    return [last.get(file.path, merge)._replace(path=file.path, oid=file.oid) for file in files]
 
 
 def _write(store: Store, stored: Iterable[Addition]) -> str:
@@ -197,11 +196,8 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
 
 def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
     """Return the transcript of a session; the longest, if several users have one."""
-    return max(
-        (transcript for transcript in listed if transcript.session == name),
-        key=lambda transcript: transcript.size,
-        default=None,
-    )
+    found = (transcript for transcript in listed if transcript.session == name)
+    return max(found, key=lambda transcript: transcript.size, default=None)
 
 
 def _listed(repository: Repository, ref: str, tip: str) -> list[Transcript]:
@@ -269,6 +265,6 @@ def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgott
     move_refs(git, {ref: (oid, None) for ref, oid in fetched.items()})
     if not store.has_separate_repository:
         notice = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
-        return Forgotten(planned.sessions, planned.size, planned.kept, 0, (notice,))
+        return planned._replace(notices=(notice,))
     remove_unreachable(git, store.repository.layout.common_dir)
-    return Forgotten(planned.sessions, planned.size, planned.kept, max(size_before - sizes(git).bytes, 0))
+    return planned._replace(freed=max(size_before - sizes(git).bytes, 0))

@@ -238,7 +238,7 @@ def _sync_words(state: RemoteState) -> str:
 def _job_words(job: Job) -> str:
     """Return a line about a background job on this machine, perhaps for another store."""
     waiting = f"; {count(job.waiting, 'store')} wait{'s' * (job.waiting == 1)}" if job.waiting else ""
-    return f"{job.kind.words} in {job.store}, since {job.since[11:16]}{waiting}"
+    return f"{job.kind} in {job.store}, since {job.since[11:16]}{waiting}"
 
 
 def _model_words(models: Spending | None, provider: str) -> str:
