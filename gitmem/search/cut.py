@@ -28,9 +28,8 @@ TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 def cut(path: str, text: str) -> list[Span]:
     """Return start, end and kind of each unit of a file, in order."""
-    spans: list[Span] = []
     closing, body = header_of(text)
-    spans += _fields(text, 0, closing, summary=is_summary(path))
+    spans = [*_fields(text, closing, summary=is_summary(path))]
     starts = [match.start() + 1 for match in re.compile(_START).finditer(text, max(body - 1, 0))]
     if not body and re.match(_START, f"\n{text[:100]}"):
         starts.insert(0, 0)
@@ -38,10 +37,9 @@ def cut(path: str, text: str) -> list[Span]:
     previous = body
     has_links = path.startswith(("sessions/", "facts/"))
     for start in (*starts, len(text)):
-        if start > previous:
-            if has_links and text.startswith("## Links", previous):
-                pass  # their targets are found themselves
-            elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
+        # The targets of links are found themselves.
+        if start > previous and not (has_links and text.startswith("## Links", previous)):
+            if text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
                 spans.append((previous, start, _section(text, previous, start)))
             else:
                 _add(spans, text, previous, start)
@@ -57,9 +55,9 @@ def header_of(text: str) -> tuple[int, int]:
     return closing.span() if closing else (0, 0)
 
 
-def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
-    """Yield the header fields that have text."""
-    heads = list(re.compile(_FIELD).finditer(text, start, end))
+def _fields(text: str, end: int, *, summary: bool) -> Iterator[Span]:
+    """Yield the fields of the header up to `end` that have text."""
+    heads = list(re.compile(_FIELD).finditer(text, 0, end))
     for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
         if head[1] not in NOT_TEXT and (summary or head[1] in TEXT):
             yield head.start(), following, FIELD

@@ -152,11 +152,8 @@ def _search(
     if marks.sources:
         hits = [hit._replace(sources=tuple(sources_of(store, hit.path))) for hit in hits]
     if here := store.here:
-        beside = (is_beside(item, marks, here) for item in top)
-        hits = [
-            hit._replace(status=Standing.BESIDE.value) if is_so else hit
-            for hit, is_so in zip(hits, beside, strict=True)
-        ]
+        beside = {at for at, item in enumerate(top) if is_beside(item, marks, here)}
+        hits = [hit._replace(status=Standing.BESIDE.value) if at in beside else hit for at, hit in enumerate(hits)]
     is_complete = asked.number + asked.left_out != asked.most and all(pool.complete for pool in asked.pools)
     problem = similar.problem if similar else ""
     rare = rarities(top, query, asked.views)
@@ -195,12 +192,11 @@ def _of_transcripts(asked: Asked) -> list[Ranked]:
 
 def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     """Start to embed a query; None for a search by words alone."""
-    search, embedding = store.config.search, store.config.embedding
-    if not (query.terms and query.words and search.vector_percent):
+    if not (query.terms and query.words and store.config.search.vector_percent):
         return None
     from gitmem.llm.providers import NONE, choose
 
-    if choose(embedding, store.context.environ).provider == NONE:
+    if choose(store.config.embedding, store.context.environ).provider == NONE:
         return None
     from gitmem.search.near import Embedding
 
@@ -223,11 +219,8 @@ def _has_hit(query: Query, filters: Filters) -> Callable[[Units], bool]:
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:
     """Return the units of a folder that are not among the first."""
     present = {(item.units.path, item.index) for item in top}
-    return [
-        item
-        for item in ranked
-        if item.units.path.startswith(f"{folder}/") and (item.units.path, item.index) not in present
-    ]
+    below = (item for item in ranked if item.units.path.startswith(f"{folder}/"))
+    return [item for item in below if (item.units.path, item.index) not in present]
 
 
 def literals_of(terms: Sequence[Term]) -> list[str]:

@@ -153,10 +153,8 @@ class PythonScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> Lines:
         """Return the matching lines of each path."""
-        lines_by_path = {
-            path: matching_lines(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths
-        }
-        return {path: block_of(lines) for path, lines in lines_by_path.items() if lines}
+        texts = ((path, read_file(root, path).decode("utf-8", "replace")) for path in paths)
+        return {path: block_of(lines) for path, text in texts if (lines := matching_lines(text, literals))}
 
 
 def matching_lines(text: str, literals: Sequence[str]) -> list[Line]:
@@ -183,15 +181,9 @@ def _line_end(text: str, position: int) -> int:
 
 def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the top-level folders, and the files outside of folders."""
-    folders: dict[str, None] = {}
-    single = []
-    for path in paths:
-        folder, slash, _ = path.partition("/")
-        if slash:
-            folders[folder] = None
-        else:
-            single.append(path)
-    return list(folders), single
+    listed = [*paths]
+    folders = dict.fromkeys(path.partition("/")[0] for path in listed if "/" in path)
+    return [*folders], [path for path in listed if "/" not in path]
 
 
 _SECONDS = 60
@@ -290,9 +282,8 @@ class BindingsScanner:
             path, number = path.replace(os.sep, "/"), rest.partition(":")[0]
             if path in wanted and number.isdecimal():
                 lines_by_path.setdefault(path, []).append(rest)
-        return {path: "\n".join(lines) for path, lines in lines_by_path.items()} | PythonScanner().scan(
-            root, [path for path in paths if path in missed], literals
-        )
+        others = PythonScanner().scan(root, [path for path in paths if path in missed], literals)
+        return {path: "\n".join(lines) for path, lines in lines_by_path.items()} | others
 
     def _lines(self, root: str, paths: Iterable[str], pattern: str, **options: object) -> Iterator[str]:
         """Yield the bindings' output for the folders and files of these paths, with paths relative to the store."""

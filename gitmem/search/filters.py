@@ -54,8 +54,10 @@ class Filters(Value):
             return False
         if not (self.since or self.until) or not path.startswith("daily/"):
             return True
-        day = path.rpartition("/")[2].removesuffix(".md")
-        return day >= self.since[: len(day)] and (not self.until or day <= self.until[: len(day)])
+        return self._is_between(path.rpartition("/")[2].removesuffix(".md"))
+
+    def _is_between(self, date: str) -> bool:
+        return date >= self.since[: len(date)] and (not self.until or date <= self.until[: len(date)])
 
     def allow(self, facts: Facts) -> bool:
         """Return whether a unit passes."""
@@ -69,8 +71,7 @@ class Filters(Value):
             return False
         if not (self.since or self.until):
             return True
-        date = facts.date
-        return bool(date) and date >= self.since[: len(date)] and (not self.until or date <= self.until[: len(date)])
+        return bool(facts.date) and self._is_between(facts.date)
 
     @property
     def by_unit(self) -> bool:
@@ -153,9 +154,8 @@ def _words(label: str) -> str:
 
 def _of_session(facts: Facts, sessions: Iterable[str]) -> bool:
     """Return whether one of the sessions is a prefix of a unit's session, or the other way round."""
-    return bool(facts.session) and any(
-        facts.session.startswith(session) or session.startswith(facts.session) for session in sessions
-    )
+    own = facts.session
+    return bool(own) and any(own.startswith(session) or session.startswith(own) for session in sessions)
 
 
 def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
@@ -183,9 +183,8 @@ def _moment(store: Store, query: Query, name: str) -> str:
     except ValueError as error:
         raise FilterError(f"{name}:{text}: {error}.", f"Dates are given like {FORMS}.") from None
     if span is None:
-        raise FilterError(
-            f"{name}:{text} is not a date.", f'Dates are given like {FORMS}; with blanks as {name}:"3 days ago".'
-        )
+        remedy = f'Dates are given like {FORMS}; with blanks as {name}:"3 days ago".'
+        raise FilterError(f"{name}:{text} is not a date.", remedy)
     return (span.first if name == "since" else span.last).strftime(_SECONDS)
 
 
@@ -214,8 +213,7 @@ def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
     places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
     by_place = dict(enumerate(ranked))
     for place, item in enumerate(ranked):
-        exchanges = [places[link] for link in item.units.linked if link in places]
-        if exchanges:
+        if exchanges := [places[link] for link in item.units.linked if link in places]:
             of = min(exchanges)
             del by_place[place]
             by_place[of] = by_place[of]._replace(also=(*by_place[of].also, (item.units, item.index)))

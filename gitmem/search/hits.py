@@ -10,6 +10,7 @@ from gitmem.document.ids import is_fact_id, scopes_in, session_tag, short_sessio
 from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import marked
 from gitmem.model.exchange import EXCHANGE, Fields, refutation_in, split_fields
+from gitmem.model.fact import Fact
 from gitmem.model.lines import Marks, marked_parts, with_marks
 from gitmem.model.validity import Standing
 from gitmem.search.cut import ENTRY
@@ -162,15 +163,18 @@ class Hit(Value):
     @property
     def part(self) -> str:
         """The parts of the project it belongs to, in words; "" for all of it."""
-        fact = self.marks.facts.get(self.entry) if self.marks else None
-        scopes = fact.scope if fact else scopes_in(self.tags)
+        scopes = self._fact.scope if self._fact else scopes_in(self.tags)
         return f"of {' and '.join(scopes)}" if scopes else ""
 
     @property
     def found(self) -> str:
         """The model that found a fact which nobody saved or confirmed; "" for any other memory."""
-        fact = self.marks.facts.get(self.entry) if self.marks else None
-        return f"found by a model ({fact.found_by})" if fact and fact.found_by else ""
+        model = self._fact.found_by if self._fact else ""
+        return f"found by a model ({model})" if model else ""
+
+    @property
+    def _fact(self) -> Fact | None:
+        return self.marks.facts.get(self.entry) if self.marks else None
 
     @property
     def is_beside(self) -> bool:
@@ -179,10 +183,8 @@ class Hit(Value):
 
     def is_of(self, session: str) -> bool:
         """Return whether it comes from a session: it is in its file, or has its tag."""
-        return bool(session) and (
-            short_session(self.session) == short_session(session)
-            or any(tag in self.tags for tag in session_tag(session))
-        )
+        same = short_session(self.session) == short_session(session)
+        return bool(session) and (same or not {*self.tags}.isdisjoint(session_tag(session)))
 
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as shown, with marks on statements that are not in force."""
@@ -242,12 +244,9 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     if not day and units.text.startswith("---"):
         created = re.search(_CREATED, units.text[:_HEADER])
         day = created[1].replace("T", " ").strip() if created else ""
-    if " " in time:
-        date = time
-    elif time:
+    date = time or day_of(unit.heading) or day
+    if time and " " not in time:
         date = f"{day[:10]} {time}".strip()
-    else:
-        date = day_of(unit.heading) or day
     session = named[1] if named else next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
     header = units.text.find("\n---", 3) + 1 if units.text.startswith("---") else 0
     if not label and header and (scope := re.search(_SCOPE, units.text[:header])):

@@ -54,9 +54,8 @@ def find_stores(where: str, home: str) -> list[str]:
     """Return the stores below a folder, or for `all` those known on this machine; raises NotFoundError."""
     if where != ALL:
         if not os.path.isdir(where):
-            raise NotFoundError(
-                f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'."
-            )
+            remedy = "--stores takes a folder with stores below it, or 'all'."
+            raise NotFoundError(f"There is no folder {where}.", remedy)
         return sorted(_below(os.path.abspath(where), 0))[:_MOST_STORES]
     return list(filter(_is_memory, known_stores(home)))[:_MOST_STORES]
 

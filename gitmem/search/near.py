@@ -65,12 +65,8 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
         if file.path not in dropped:
             dropped[file.path] = excluded(query, units)
         value = _nearness(near, units, index)
-        if (
-            value
-            and (value >= LEAST_NEAR or not place)
-            and units.kind(index) != HEADING
-            and index not in dropped[file.path]
-        ):
+        says_nothing = units.kind(index) == HEADING or index in dropped[file.path]
+        if value and (value >= LEAST_NEAR or not place) and not says_nothing:
             fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
     return fused
 

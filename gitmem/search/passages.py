@@ -61,9 +61,8 @@ def read_passage(
         commit, gone = before
         data = _read(store, path, commit)
     if data is None:
-        raise NotFoundError(
-            f"There is no file {path[:_SHOWN]!r} in the store.", "'gitmem at HEAD --list' lists the files."
-        )
+        remedy = "'gitmem at HEAD --list' lists the files."
+        raise NotFoundError(f"There is no file {path[:_SHOWN]!r} in the store.", remedy)
     units = Units(path, data)
     lines = units.text.split("\n")
     count = len(lines) - (not lines[-1])
@@ -102,9 +101,8 @@ def logged_requests(store: Store, session: SessionSummary, text: str) -> list[Lo
     tags, requests = set(session_tag(session.id)), list[LoggedRequest]()
     for days in range((session.last.date() - session.first.date()).days + 3):  # days differ by time zone
         day = f"{session.first.date() + timedelta(days=days - 1):%Y-%m-%d}"
-        for entry in (
-            place.entry for place in find_entries((store.read(daily_path(day)) or b"").decode("utf-8", "replace"))
-        ):
+        log = (store.read(daily_path(day)) or b"").decode("utf-8", "replace")
+        for entry in (place.entry for place in find_entries(log)):
             if entry.label == EXCHANGE and tags.intersection(entry.tags) and tail_of(entry.id) not in filed:
                 fields = split_fields(entry.text)
                 asked = one_line(fields.request or "\n".join(fields.words), _REQUEST)

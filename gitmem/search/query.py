@@ -193,10 +193,8 @@ def check_query(text: str) -> None:
 
 def parse_query(text: str) -> Query:
     """Parse any text as a query; lone surrogates and control characters count as blanks."""
-    clean = "".join(
-        " " if unicodedata.category(c) in {"Cc", "Cs"} else c
-        for c in unicodedata.normalize("NFC", text[:MAX_CHARACTERS].encode("utf-8", "replace").decode())
-    )
+    plain = unicodedata.normalize("NFC", text[:MAX_CHARACTERS].encode("utf-8", "replace").decode())
+    clean = "".join(" " if unicodedata.category(character) in {"Cc", "Cs"} else character for character in plain)
     words: list[str] = []
     without: list[str] = []
     filters: list[tuple[str, str]] = []
@@ -314,8 +312,8 @@ def _hangul_terms(word: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needl
         return
     if len(base) == 1:
         yield (Needle(base, PREFIX),), HALF
-        return
-    yield (Needle(base, INSIDE),), 1.0
+    else:
+        yield (Needle(base, INSIDE),), 1.0
 
 
 def _bigrams(text: str) -> Iterator[tuple[tuple[Needle, ...], float]]:

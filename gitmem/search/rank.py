@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -169,11 +170,9 @@ def _likeness(text: str, position: int, needle: Needle, known: dict[str, float])
 
 def starts_word(text: str, position: int) -> bool:
     """Return whether a word, or a part of an identifier, begins at a position."""
-    if position == 0:
+    if position == 0 or not text[position - 1].isalnum():
         return True
     before, first = text[position - 1], text[position]
-    if not before.isalnum():
-        return True
     if not before.isascii() or not first.isascii():  # `한국API`: a change of script
         return (before >= "\u1100") != (first >= "\u1100")
     if before.isdigit() != first.isdigit():
@@ -263,12 +262,7 @@ def _bm25(counts: Mapping[int, float], near: Mapping[int, float], weights: Seque
 def found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
     """Return the matches in the head of a long unit (its request) and in one of its parts."""
     places = [(position, term) for position, term in unit.places if position < lead or span[0] <= position < span[1]]
-    here: dict[int, int] = {}
-    every: dict[int, int] = {}
-    for _, term in unit.places:
-        every[term] = every.get(term, 0) + 1
-    for _, term in places:
-        here[term] = here.get(term, 0) + 1
+    here, every = (Counter(term for _, term in listed) for listed in (places, unit.places))
     return Found({term: unit.counts[term] * number / every[term] for term, number in here.items()}, places)
 
 

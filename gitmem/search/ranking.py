@@ -96,12 +96,9 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
     """
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
     ranked = [item for item in ranked if item.units.kind(item.index) != HEADING]  # a heading says nothing by itself
-    among_facts = {item.units.path: item.units for item in ranked if item.units.path.startswith(f"{FOLDER}/")}
-    broken = {
-        path
-        for path, units in among_facts.items()
-        if parse_fact(units.text.encode("utf-8", "surrogateescape"), path) is None
-    }
+    facts = {item.units.path: item.units.text for item in ranked if item.units.path.startswith(f"{FOLDER}/")}
+    contents = ((path, text.encode("utf-8", "surrogateescape")) for path, text in facts.items())
+    broken = {path for path, data in contents if parse_fact(data, path) is None}
     ranked = [item for item in ranked if item.units.path not in broken]
     tokens = frozenset[str]().union(*(pool.covered for pool in asked.pools))
     return [item for item in ranked if not _repeats(item.units, item.index, tokens)] if tokens else ranked
@@ -154,11 +151,8 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
         return memories[: limit or None]
     first = memories[: limit + _MORE]
     if here:
-        beside = (is_beside(item, asked.marks, here) for item in first)
-        first = [
-            item._replace(score=item.score * _BESIDE) if is_so else item
-            for item, is_so in zip(first, beside, strict=True)
-        ]
+        worths = (_BESIDE if is_beside(item, asked.marks, here) else 1.0 for item in first)
+        first = [item._replace(score=item.score * worth) for item, worth in zip(first, worths, strict=True)]
     first.sort(key=lambda item: -item.score)
     first = [item for _, equals in groupby(first, lambda item: item.score) for item in _newest_first([*equals])]
     most = min(limit + _COMPARED, MOST) if limit else MOST
@@ -185,10 +179,8 @@ def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Rank
         return first
     others = [item for item in (*first[at:], *rest[:_COMPARED]) if item not in answers]
     scores = sorted((item.score for item in (*first[at:], *answers)), reverse=True)
-    return [
-        *first[:at],
-        *(item._replace(score=score) for item, score in zip((*answers, *others), scores, strict=False)),
-    ][:limit]
+    moved = zip((*answers, *others), scores, strict=False)
+    return [*first[:at], *(item._replace(score=score) for item, score in moved)][:limit]
 
 
 # docs/figures.md ("Search") has the worth of each step.
@@ -251,11 +243,8 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     if not query.terms:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     by_unit: list[dict[int, Found]] = []
-    needles = needles_of(query.terms)
-    files = [
-        (units, [needle for needle in needles if needle[0] not in lacking])
-        for units, lacking in zip(pool.read, pool.lacking, strict=False)
-    ]
+    needles, lacking = needles_of(query.terms), zip(pool.read, pool.lacking, strict=False)
+    files = [(units, [needle for needle in needles if needle[0] not in numbers]) for units, numbers in lacking]
     for loosely in (False, True):
         if files:
             by_unit = [find_terms(units, some, loosely=loosely) for units, some in files]

@@ -129,9 +129,8 @@ def add_lines(lines: Lines, more: Lines) -> None:
     """Add the lines of another scan, each once."""
     for key, block in more.items():
         known = lines.get(key)
-        lines[key] = (
-            block_of(sorted({*lines_in(known), *lines_in(block)}, key=lambda line: line.number)) if known else block
-        )
+        joined = {*lines_in(known), *lines_in(block)} if known else ()
+        lines[key] = block_of(sorted(joined, key=lambda line: line.number)) if known else block
 
 
 class Choice(Value):
@@ -199,12 +198,8 @@ def _texts_in(lines: Lines, terms: Sequence[Term]) -> list[Counter[int]]:
     """Count, for each term, its texts in the lines of each file, by the file's index."""
     low = fold("\0".join(lines.values()))
     starts = [*accumulate((len(block) + 1 for block in lines.values()), initial=0)]
-    return [
-        Counter(
-            bisect_right(starts, match.start()) - 1 for needle in term.needles for match in finder(needle.text)(low)
-        )
-        for term in terms
-    ]
+    places = ((match.start() for needle in term.needles for match in finder(needle.text)(low)) for term in terms)
+    return [Counter(bisect_right(starts, place) - 1 for place in of_term) for of_term in places]
 
 
 def _words(

@@ -96,11 +96,9 @@ def work_tree(
     documents = Documents(store)
     size = documents.size()
     if documents.are_few(FEW_HURRIED_BYTES if hurried else FEW_BYTES):
-        everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
-        # The ranking finds the terms itself; for filters, only files with a literal need to be cut.
-        read = (
-            everything if terms else [text for text in everything if any(literal in text.low for literal in literals)]
-        )
+        read = everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
+        if not terms:  # for filters, only files with a literal need to be cut; the ranking finds terms itself
+            read = [units for units in everything if any(literal in units.low for literal in literals)]
         times = _times(size, sum(units.size for units in read))
         return Pool(read, times, covered=documents.covered, texts=[units.low for units in everything], scanned=None)
     large = size > MANY_BYTES

@@ -6,6 +6,8 @@ import contextlib
 import os
 import time
 
+from gitmem.platform.safe_open import read_text, replace_file
+
 FOLDER = "vectors"
 _QUIET_SECONDS = 3600.0
 
@@ -13,19 +15,11 @@ _QUIET_SECONDS = 3600.0
 def is_unreported(private: str, place: str, problem: str) -> bool:
     """Return whether a problem was not reported in this place for an hour, and record it; "" records its end."""
     path = os.path.join(private, FOLDER, f"{place}.trouble")
-    try:
-        with open(path, encoding="utf-8") as file:
-            last = file.read()
-        age = time.time() - os.stat(path).st_mtime
-    except (OSError, UnicodeDecodeError):
-        last, age = "", 0.0
-    if problem == last and age < _QUIET_SECONDS:
-        return False
     with contextlib.suppress(OSError):
+        if problem == read_text(path) and time.time() - os.stat(path).st_mtime < _QUIET_SECONDS:
+            return False
         if problem:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(problem)
+            replace_file(path, problem.encode())
         else:
             os.unlink(path)
     return bool(problem)

@@ -96,10 +96,8 @@ class Cache:
         for release, name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
             if release != __version__:
                 continue
-            path = os.fsdecode(name)
-            by_path[path] = ChunkedFile(
-                FileVersion(path, size, modified, changed), array("I", units), _split_keys(keys)
-            )
+            file = FileVersion(os.fsdecode(name), size, modified, changed)
+            by_path[file.path] = ChunkedFile(file, array("I", units), _split_keys(keys))
         return by_path
 
     def put_files(self, files: Iterable[ChunkedFile]) -> None:
@@ -362,5 +360,4 @@ def safe_text(text: str, embedder: Embedder, store: Store) -> str:
     text = text.encode("utf-8", "replace").decode()
     if not embedder.remote:
         return text
-
     return redact(text, allow=store.config.redaction.allow).text or "-"
