@@ -47,7 +47,7 @@ _OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys that list all authors, not just th
 _MOST_NAMED = 5  # authors of changes
 _CONFIRMED = "rules.json"  # in the private folder: digests of others' rules that the user confirmed here
 AWAITS = "warns at no tool call until the user confirms it: `gitmem review`"
-_MACHINES = f"%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
+_WRITERS = f"--format=%an%x00%ae%x00%(trailers:key={Trailer.MACHINE},valueonly,separator=%x20)"
 
 
 class Authors:
@@ -121,14 +121,9 @@ class Authors:
 
     def _has_no_others(self, start: str) -> bool:
         """Return whether the user, or gitmem, is the author of all commits that are not indexed yet."""
-        options = (
-            f"--format=%an%x00%ae%x00{_MACHINES}",
-            "--end-of-options",
-            start + self._store.repository.memory,
-            "--",
-        )
+        span = ("--end-of-options", start + self._store.repository.memory, "--")
         try:
-            output = self._store.repository.git.run("log", *options, timeout=self._seconds)
+            output = self._store.repository.git.run("log", _WRITERS, *span, timeout=self._seconds)
         except GitmemError:
             return False
         authors = {tuple(line.split("\0", 2)) for line in output.decode("utf-8", "replace").splitlines()}

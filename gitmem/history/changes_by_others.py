@@ -162,16 +162,9 @@ def _waits(
         with store.repository.reading() as objects:
             blob = next((info.oid for info in objects.infos([f"{users_commit}:{change.path}"]) if info), blob)
     act = REMOVED if now is None else "changed" if now.binds else now.status.value
-    return OthersChange(
-        before.id,
-        change.path,
-        act,
-        one_line(author_name(who.author, who.email, who.value(Trailer.MACHINE)), _NAME),
-        who.authored.isoformat(),
-        who.oid,
-        _words(before, now),
-        blob,
-    )
+    author = one_line(author_name(who.author, who.email, who.value(Trailer.MACHINE)), _NAME)
+    about = before.id, change.path, act, author, who.authored.isoformat(), who.oid
+    return OthersChange(*about, _words(before, now), blob)
 
 
 def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:

@@ -36,9 +36,7 @@ from gitmem.values import Value
 
 _COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
 # Operations of gitmem that change neither bug patterns nor counts.
-_TEACHES_NOTHING = {
-    *(Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, Op.ROTATE, Op.SUMMARIZE, Op.CONSOLIDATE)
-}
+_TEACHES_NOTHING = {Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, *_COMPOSES}
 _ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
 _HEAD = "\n- ["  # begins an entry, and no entry contains it
 _OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
@@ -85,17 +83,11 @@ def _commits(store: Store, old: str, new: str, seconds: float) -> list[_Commit]:
             name, email, trailers = BEFORE, "", ()
         last = dict(trailers)
         origin = _origin(name, email, dict(reversed(trailers)))
-        commit = _Commit(
-            oid=oid,
-            ids=ids,
-            origin=origin,
-            op=last.get(Trailer.OP, ""),
-            archive=last.get(Trailer.ARCHIVE, ""),
-            is_by_git=not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers),
-            is_foreign=not store.is_user(name, email, origin.machine),
-            is_users_own=store.is_user(name, email, gitmem=False),
-        )
-        commits.append(commit)
+        is_by_git = not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)
+        is_foreign = not store.is_user(name, email, origin.machine)
+        own = store.is_user(name, email, gitmem=False)
+        said = last.get(Trailer.OP, ""), last.get(Trailer.ARCHIVE, "")
+        commits.append(_Commit(oid, ids, origin, *said, is_by_git, is_foreign, own))
     return commits
 
 

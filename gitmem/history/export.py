@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +17,6 @@ from gitmem.git.objects import Objects, read_tree
 from gitmem.git.repository import empty_tree, is_object_id
 from gitmem.history.authors import Authors
 from gitmem.model.fact import without_links
-from gitmem.store.locate import user_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import json_text
 
@@ -29,6 +27,7 @@ _FOLDERS = ("facts", "daily", "episodes", "patterns", "concepts", "sessions", "k
 _LATER = ("weekly", "monthly", "archive")
 _WHOLE = ("facts", "episodes", "patterns", "concepts", "knowledge", "summaries")  # each file is a record
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.md$")
+_SESSION = re.compile("[0-9a-f]{8}")
 ALL = "*"  # the id of a tombstone for every record
 
 
@@ -55,8 +54,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
             for tree, counterpart in ((before, after), (after, before)):
                 differing = {path: oid for path, oid in tree.items() if counterpart.get(path) != oid}
                 touched |= dict.fromkeys(str(record["id"]) for record in _records(objects, differing))
-        own = os.path.realpath(store.root) == os.path.realpath(user_store(store.context.home))
-        layer = "private" if store.is_private else "own" if own else "team"
+        layer = "private" if store.is_private else "own" if store.is_user_store else "team"
         seen = set()
         for record in _records(objects, after):
             identifier = str(record["id"])
@@ -127,6 +125,3 @@ def _entries(path: str, data: bytes) -> Iterator[Record]:
             "files": [],
             "path": path,
         }
-
-
-_SESSION = re.compile("[0-9a-f]{8}")

@@ -124,14 +124,8 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    standing = [
-        fact for fact in facts if (fact.commit or fact.branch or fact.lines or fact.scope or fact.until) and fact.binds
-    ]
-    placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
+    placed = [fact for fact in facts if fact.binds and (fact.commit or fact.branch or fact.lines)]
     code = store.code() if placed else None
-    if not standing:
-        return {}
-
     places: dict[str, FactPlace] = {}
     if code is not None:
         from gitmem.project.places import places_of
@@ -140,7 +134,7 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
         in_code = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.git_timeout)
         for key, place in in_code.items():
             places[key] = place if place.ground is Ground.STALE else place._replace(author=people.other_author(key))
-    for fact in standing:
+    for fact in (fact for fact in facts if fact.binds):
         if fact.scope and not do_meet(fact.scope, (store.here,)):
             places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
         if fact.until:

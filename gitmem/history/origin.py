@@ -86,10 +86,8 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     """
     data = store.read(path)
     if data is None:
-        raise NotFoundError(
-            f"There is no file {path} in the store.",
-            "'gitmem at HEAD --list' lists the files; for code: 'gitmem why'.",
-        )
+        remedy = "'gitmem at HEAD --list' lists the files; for code: 'gitmem why'."
+        raise NotFoundError(f"There is no file {path} in the store.", remedy)
     text = data.decode("utf-8", "replace")
     texts = text.removesuffix("\n").split("\n") if text else []
     first, last = lines or (1, len(texts))
@@ -119,9 +117,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
 
 def find_entry(store: Store, identifier: str) -> EntryFound:
     """Return an entry by its id, from the work tree or else from history; raises NotFoundError."""
-    origin = entry_origin(store, identifier)
-    places = []
-    text = ""
+    origin, places, text = entry_origin(store, identifier), list[EntryPlace](), ""
     for path in files_naming(store, [identifier]):
         content = (store.read(path) or b"").decode("utf-8", "replace")
         if (entry := find_by_digest(content, identifier)) and entry.entry.id == identifier:
@@ -182,8 +178,6 @@ _SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # Operations of a user. Facts are also learned from sessions; then their commits name the session.
 _BY_USER = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
-
-
 _NAMES = "'gitmem log --long' lists commits with the ids of their entries and sessions."
 
 
@@ -216,9 +210,8 @@ def chosen_commits(store: Store, revision: str | None, session: str | None) -> l
 
 def _single(store: Store, tip: str, revision: str) -> CommitRecord:
     if _is_date(store, revision):
-        raise NotFoundError(
-            f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
-        )
+        remedy = f"'gitmem log --until {revision!r}' lists what can be undone."
+        raise NotFoundError(f"{revision!r} is a date, not a commit.", remedy)
     try:
         oid = resolve(store, revision)
     except NotFoundError:

@@ -219,13 +219,8 @@ def matching_lines(
 ) -> list[FoundLine]:
     """Return the lines below a folder of these commits that contain one of the texts, at most `most` per file."""
     output = _grep(store, commits, texts, "--line-number", "--max-count", str(most), below=below)
-    lines = []
-    for line in output.split(b"\n")[:-1]:
-        path, _, rest = line.partition(b"\0")
-        number, _, text = rest.partition(b"\0")
-        path_text = path.partition(b":")[2].decode("utf-8", "replace")
-        lines.append(FoundLine(path_text, int(number), text.decode("utf-8", "replace")))
-    return lines
+    parts = (line.decode("utf-8", "replace").split("\0", 2) for line in output.split(b"\n")[:-1])
+    return [FoundLine(path.partition(":")[2], int(number), text) for path, number, text in parts]
 
 
 def _grep(store: Store, commits: Sequence[str], texts: Sequence[str], *options: str, below: str) -> bytes:

@@ -116,13 +116,9 @@ def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes
 def _field_differs(*versions: bytes | None) -> bool:
     """Return whether a field of the header, other than a list, a table or `updated`, differs in all three versions."""
     base, changed, onto = (Document.parse(data).metadata if data else {} for data in versions)
-    return all(versions) and any(
-        key != "updated"
-        and not isinstance(now, list | dict)
-        and now != changed.get(key)
-        and base.get(key) not in (now, changed.get(key))
-        for key, now in onto.items()
-    )
+    fields = ((base.get(key), changed.get(key), now) for key, now in onto.items() if key != "updated")
+    differ = (not isinstance(now, list | dict) and now != new and old not in (now, new) for old, new, now in fields)
+    return all(versions) and any(differ)
 
 
 def _has_prose(data: bytes | None) -> bool:

@@ -194,11 +194,7 @@ def records(
     `session` is a session's id or a prefix of one, `kind` a memory type. Raises NotFoundError if no commit in history
     has this path, or this session.
     """
-    wanted = (
-        (Trailer.OP, op),
-        (Trailer.SESSION, session),
-        (Trailer.TYPE, kind),
-    )
+    wanted = ((Trailer.OP, op), (Trailer.SESSION, session), (Trailer.TYPE, kind))
     # Trailers hold values on one line.
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.history, store.repository.resolve(HEAD)
@@ -208,8 +204,8 @@ def records(
         day = f"Did you mean 'gitmem log --since {path}'? " * bool(date_span(store, path))
         raise NotFoundError(f"The store never had a file {path}.", f"{day}'gitmem at HEAD --list' lists the files.")
     if not commits and session:
-        only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}
-        if not log(git, tip, trailers=only, limit=1):
+        key = Trailer.SESSION.value
+        if not log(git, tip, trailers={key: trailers[key]}, limit=1):
             raise NotFoundError(f"Nothing was saved in a session {session!r}.", "'gitmem log' names the sessions.")
     return [record(commit) for commit in commits]
 

@@ -176,22 +176,17 @@ def sides_of(store: Store, path: str) -> Sides:
         first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
         places = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if places[0] - (places[1] & places[2]):
-            logs = (log(git, f"{rival}..{own}") for own, rival in ((first, second), (second, first)))
-            machines = [
-                tuple(
-                    sorted({commit.value(Trailer.MACHINE) or commit.author for commit in some if not _is_merge(commit)})
-                )
-                for some in logs
-            ]
+            machines = [_machines(log(git, f"{rival}..{own}")) for own, rival in ((first, second), (second, first))]
             if _is_own_second(store, first, second, machines):
                 return Sides(merge, second, first, machines[1], machines[0])
             return Sides(merge, first, second, machines[0], machines[1])
     raise NotFoundError(f"No merge in history left two versions of {path}.", "Edit it, then '--take edit'.")
 
 
-def _is_merge(commit: Commit) -> bool:
-    """Return whether a commit is a merge of what machines saved."""
-    return commit.value(Trailer.OP) == Op.MERGE and len(commit.parents) > 1
+def _machines(commits: Iterable[Commit]) -> tuple[str, ...]:
+    """Return the machines, or else authors, of commits, without merges of what machines saved."""
+    saves = (commit for commit in commits if commit.value(Trailer.OP) != Op.MERGE or len(commit.parents) < 2)  # noqa: PLR2004
+    return tuple(sorted({commit.value(Trailer.MACHINE) or commit.author for commit in saves}))
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
@@ -223,9 +218,8 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
         return result
     carried = merge_lines(now, merged, result)
     if carried is None or not lines_of_one(*versions, places).issubset(carried.decode("utf-8", "replace").splitlines()):
-        raise GitmemError(
-            f"{path} has been changed since, in the same lines.", "Edit the file as it should be, then '--take edit'."
-        )
+        remedy = "Edit the file as it should be, then '--take edit'."
+        raise GitmemError(f"{path} has been changed since, in the same lines.", remedy)
     return without_mark(carried)
 
 

@@ -104,11 +104,11 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
     every = {session.id: session for session in sessions(store)}
     if every and prefix in _NEWEST:
         return next(iter(every.values()))
-    return every[
-        find_named(
-            prefix.removeprefix("#"), ((name, name) for name in every), "session", "'gitmem sessions' lists them."
-        )
-    ]
+    return every[_find_id(prefix.removeprefix("#"), every)]
+
+
+def _find_id(prefix: str, ids: Iterable[str]) -> str:
+    return find_named(prefix, ((name, name) for name in ids), "session", "'gitmem sessions' lists them.")
 
 
 def named_session(store: Store, prefix: str | None) -> str:
@@ -122,7 +122,7 @@ def named_session(store: Store, prefix: str | None) -> str:
     every = {record.session for record in records(store) if record.session} if begins else set()
     if not any(name.startswith(begins) for name in every):
         return prefix or ""
-    return find_named(begins, ((name, name) for name in every), "session", "'gitmem sessions' lists them.")
+    return _find_id(begins, every)
 
 
 def _session(

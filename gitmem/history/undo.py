@@ -21,7 +21,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
-from gitmem.git.rewrite import commit_changes
+from gitmem.git.rewrite import CommitChange, commit_changes
 from gitmem.history.origin import SHORT, chosen_commits, files_naming, undone_commits
 from gitmem.history.past_days import drop_days
 from gitmem.history.plan_undo import (
@@ -257,14 +257,10 @@ class _UndoPlanner:
         for item in todo:
             if not _moves_memory(self._changes[item.commit]):
                 continue
-            later = log(self._git, f"{item.commit}..{self._tip}", trailers={Trailer.OP: Op.ROTATE})
-            live = [
-                commit
-                for commit in later
-                if commit.oid not in self._undone
-                and commit.oid not in undone
-                and self._store.repository.is_ancestor(item.commit, commit.oid)  # not one made in parallel
-            ]
+            rotations = log(self._git, f"{item.commit}..{self._tip}", trailers={Trailer.OP: Op.ROTATE})
+            later = [commit for commit in rotations if not (commit.oid in self._undone or commit.oid in undone)]
+            # Not those made in parallel.
+            live = [commit for commit in later if self._store.repository.is_ancestor(item.commit, commit.oid)]
             if live:
                 raise GitmemError(
                     f"memory.md was rotated again after {_name(item)}, by {_name(record(live[0]))}.",
@@ -304,17 +300,14 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[FileChange]]:
                     "gitmem undoes neither.",
                     f"'git revert {oid[:SHORT]}' in the store does.",
                 )
-    wanted = list(
-        {oid for changes in by_commit.values() for change in changes for oid in (change.old, change.new) if oid}
-    )
+    blobs = (oid for changes in by_commit.values() for change in changes for oid in (change.old, change.new))
+    wanted = list({*filter(None, blobs)})
     content = dict(zip(wanted, read_objects(git, wanted), strict=True))
-    return {
-        oid: [
-            FileChange(os.fsdecode(change.path), content.get(change.old), content.get(change.new))
-            for change in by_commit.get(oid, ())
-        ]
-        for oid in oids
-    }
+
+    def file_change(change: CommitChange) -> FileChange:
+        return FileChange(os.fsdecode(change.path), content.get(change.old), content.get(change.new))
+
+    return {oid: [*map(file_change, by_commit.get(oid, ()))] for oid in oids}
 
 
 def _moves_memory(changes: Collection[FileChange]) -> bool:
