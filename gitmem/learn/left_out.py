@@ -34,9 +34,9 @@ def note_left_out(store: Store, turns: Sequence[Turn]) -> None:
         _write(store, new | rows)
 
 
-def waiting_left_out(store: Store) -> dict[str, list[FoundFact]]:
-    """Return by day and exchange the statements that wait for an answer; those of a known fact wait no more."""
-    rows = [row for row, answer in _rows(store).items() if not answer]
+def waiting_left_out(store: Store, *, answered: bool = False) -> dict[str, list[FoundFact]]:
+    """Return by day and exchange the statements that wait for an answer, or were `answered`, without known facts."""
+    rows = [row for row, answer in _rows(store).items() if bool(answer) is answered]
     known = {normalized(fact.description) for fact in (known_facts(store) if rows else ())}
     waiting = dict[str, list[FoundFact]]()
     for row in rows:

@@ -45,6 +45,7 @@ _LONGEST = 300  # characters of a clause
 _MOST_LABELS = 3  # below another text; more of them are a document
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
+_QUESTION = re.compile(r"[?\uff1f](?![\w.])")  # also "Postgres?? hmm"; not `user?.name`
 _QUESTION_AND_ANSWER = 2  # lines; a question after more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]*$")
@@ -262,7 +263,7 @@ def _cue(kind: str, text: str, language: str = "") -> re.Match[str] | None:
 
 def _clauses(sentence: str) -> Iterator[str]:
     masked = _masked(sentence)
-    if masked.rstrip(" )\"'").endswith(_ASKS) or _CODE.search(masked):
+    if _QUESTION.search(masked) or _CODE.search(masked):
         return
     ends = [*(end.start() for end in _CLAUSE_END.finditer(masked)), len(masked)]
     yield from (sentence[start:end].strip(" ;\u2013\u2014") for start, end in zip([0, *ends], ends, strict=False))

@@ -52,7 +52,7 @@ _SUBJECT = re.compile(
 _LONGEST = 400  # characters of a statement
 _CLAUSE_END = re.compile(r"(?<=[,;\uff0c])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+")
-_PART_END = re.compile(r"[,.;:!?]")
+_PART_END = re.compile(r"[,.;:!?](?!\w)")  # not within `.env`
 _OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _NAME = re.compile(  # quoted, or an option
     r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])|(?<!\S)(--[a-z][\w-]{0,60})"

@@ -192,6 +192,8 @@ def test_a_korean_request_is_a_sentence_without_a_full_stop():
         "From now on nothing is printed at the end.",
         "Always empty when I open the second tab.",
         "Never enough room on the disk of CI.",
+        "Never have we had so many flaky tests, look into it.",
+        "Always use SQLite for tests?! hm",
         "이 브랜치는 절대 합치지 마",
         "앞으로 추가할 화면은 목록에 적어줘",
         "앞으로 두 시간은 배포하지 마",

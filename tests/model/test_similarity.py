@@ -57,6 +57,7 @@ def test_no_two_texts_both_say_the_same_and_contradict(one, other):
         ("Never push to main.", "Never push to dev."),
         ("Don't use mocks.", "Do not use globals."),
         ("Push to dev.", "Never push to main."),
+        ("Never edit the schema.", "Never edit the .toml file."),
         ("main에 푸시하지 마.", "dev에 푸시하지 마."),
         ("Charts start at zero.", "All charts start at zero on the left."),
     ],

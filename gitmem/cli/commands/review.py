@@ -167,14 +167,15 @@ def _change(store: Store, change: OthersChange, now: str | None) -> ReviewItem:
 
 def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
     def decide(take: str) -> _Answer:
-        takes = take == "theirs"
+        takes = take == "keep"
         commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
         text = f"{fact.id} {'is in force here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
         return {"fact": fact.id, "take": take, "commits": commits}, text
 
     value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
-    choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
-    return ReviewItem((fact.path, fact.id), value, f"{fact.path}  {fact.description}  ({why})", choices, decide)
+    line = f"{fact.path}  {fact.description}  ({why})"
+    choices, takes = "'--take keep' keeps the fact, '--take drop' retires it.", ("keep", "drop")
+    return ReviewItem((fact.path, fact.id), value, line, choices, decide, takes)
 
 
 def _left_out(store: Store, row: str, stated: Sequence[FoundFact]) -> ReviewItem:
@@ -182,14 +183,19 @@ def _left_out(store: Store, row: str, stated: Sequence[FoundFact]) -> ReviewItem
     lines = "".join(f"\n   {statement.kind}: {statement.text}" for statement in stated)
 
     def decide(take: str) -> _Answer:
-        commit = answer_left_out(store, row, stated, accept=take == "theirs")
-        text = f"In force from now on:{lines}{_undo(commit)}" if take == "theirs" else "Left out for good."
+        commit = answer_left_out(store, row, stated, accept=take == "mine")
+        back = f"They are no memory. Yours after all? gitmem review {exchange} --take mine"
+        text = f"In force from now on:{lines}{_undo(commit)}" if take == "mine" else back
         return {"exchange": exchange, "take": take, "commit": commit}, text
 
     value = {"exchange": exchange, "date": day, "statements": [fields(statement, "kind text") for statement in stated]}
-    choices = "'--take theirs' makes facts of these lines, '--take ours' leaves them out."
+    choices = "'--take mine' makes facts of these lines, '--take pasted' leaves them out."
     line = f"{exchange}  {day}: are these lines yours, or pasted? They stood below another text.{lines}"
-    return ReviewItem((exchange,), value, line, choices, decide)
+    return ReviewItem((exchange,), value, line, choices, decide, ("mine", "pasted"))
+
+
+def _left_out_of(store: Store, *, answered: bool = False) -> Iterator[ReviewItem]:
+    return (_left_out(store, *item) for item in waiting_left_out(store, answered=answered).items())
 
 
 def _copy(store: Store, copy: Copy) -> ReviewItem:
@@ -224,8 +230,9 @@ def run_review(args: Args, app: App) -> None:
         if items:
             app.notices(("'gitmem review NUMBER', or an id in it, shows one of these, and how to decide it.",))
         return
-    refused = waiting_purges(store, refused=True)  # these can be named, but no longer wait
+    refused = waiting_purges(store, refused=True)  # these, and lines left out, can be named, but no longer wait
     items += [_purge(store, purge, app.notices) for purge in refused]
+    items += _left_out_of(store, answered=True)
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
     if args.take and args.take not in item.takes:
@@ -263,7 +270,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
         ),
         *(_copy(store, copy) for copy in find_copies(store)),
         *_rules(store, authors),
-        *(_left_out(store, *left_out) for left_out in waiting_left_out(store).items()),
+        *_left_out_of(store),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 
