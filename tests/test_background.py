@@ -35,7 +35,7 @@ class Session(Agent):
         self.path.touch()
         self.transcript = str(self.path)
 
-    def say(self, role: str, text: str, tokens: int = 0, **more: object) -> None:
+    def say(self, role: str, text: object, tokens: int = 0, **more: object) -> None:
         message: dict[str, object] = {"role": role, "content": text}
         if tokens:
             message["usage"] = {"input_tokens": tokens}
@@ -214,6 +214,40 @@ def test_a_transcript_that_cannot_be_read_is_tried_three_times(world, session, k
 def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
     assert context_used("/proc/self/mem") == 0
     assert not in_context("/proc/self/mem", "marker")
+
+
+def turn_commits(world) -> list[str]:
+    """The subjects of the commits that wrote the daily log."""
+    return world.git("log", "--format=%s", "--", "daily").splitlines()
+
+
+def test_a_turn_is_one_commit_with_what_the_agent_said_between_its_calls(world, session):
+    call = {"type": "tool_use", "id": "call-1", "name": "Bash", "input": {"command": "make test"}}
+    session.prompt("Run the tests of the reader")
+    session.say("user", "Run the tests of the reader", promptId="t-1")
+    session.say("assistant", [{"type": "text", "text": "I run them all."}, call])
+    session.tool("call-1", command="make test")
+    session.say("user", [{"type": "tool_result", "tool_use_id": "call-1", "content": "ok"}], promptId="t-1")
+    session.say("assistant", "The reader's tests pass.")
+    session.stop("The reader's tests pass.")
+    drain(world)
+    session.deliver("SessionEnd", second=5)
+    drain(world)
+    assert turn_commits(world) == ["Exchange: Run the tests of the reader"]
+    assert "**Said:** I run them all." in "".join(told(world, "Exchange"))
+
+
+def test_what_a_transcript_tells_after_its_turn_was_committed_completes_it(world, session):
+    session.prompt("Run the tests of the reader")
+    session.stop("The reader's tests pass.")
+    drain(world)
+    session.say("user", "Run the tests of the reader", promptId="t-1")
+    session.say("assistant", "I run them all.")
+    session.say("assistant", "The reader's tests pass.")
+    session.deliver("SessionEnd", second=5)
+    drain(world)
+    assert turn_commits(world) == [f"{word}: Run the tests of the reader" for word in ("Complete", "Exchange")]
+    assert "**Said:** I run them all." in "".join(told(world, "Exchange"))
 
 
 def test_what_was_saved_before_a_compaction_is_told_after_it(world, session):

@@ -56,11 +56,11 @@ _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:
 
 
 class TurnEntries(Value):
-    """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
+    """The entries of a turn for the daily log and for `memory.md`, and what the subject of its commit says of it."""
 
     logged: Entry
     recent: Entry | None
-    subject: str
+    head: str
 
 
 def remember(
@@ -88,7 +88,7 @@ def remember(
     head = head or next((shorten(render_words(words), ASKED_LENGTH) for words in turn.words), "")
     is_exchange = exchange and _is_exchange(turn, asked, done)
     entry = _exchange(turn, asked, done, files) if is_exchange else None
-    return TurnEntries(logged, entry, f"{EXCHANGE}: {head}")
+    return TurnEntries(logged, entry, head)
 
 
 def exchange_of(

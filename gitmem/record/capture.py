@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
 from gitmem.document.code_lines import Written, add_written, digests_of, is_below_project, lines_path
 from gitmem.document.document import Document
@@ -34,7 +35,7 @@ from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
 from gitmem.model.entries import joined_exchange, relative_files, remember
-from gitmem.model.exchange import Fields, join_fields, render_fields, split_fields
+from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
 from gitmem.model.identity import known_id, queued_as, saved_in, without_known_words
 from gitmem.model.turns import Turn
@@ -43,7 +44,7 @@ from gitmem.model.working import TaskStatus
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of
 from gitmem.record.fact_book import Changes, FactBook
-from gitmem.record.read import Pending, boot_lines, cleaner, redacted
+from gitmem.record.read import Pending, boot_lines, cleaner, last_turns, redacted, with_recorded
 from gitmem.record.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.record.working_memory import read_working
 from gitmem.store.spool import HookSpool
@@ -96,7 +97,7 @@ def _updated(before: Fields, new: Fields) -> Fields:
         return new._replace(request=request, said=said, files=files, words=words)
     return before._replace(
         request=request,
-        said=before.said or new.said,
+        said=tuple(text for text in dict.fromkeys((*before.said, *new.said)) if text not in before.answer),
         errors=before.errors or new.errors,
         files=tuple(dict.fromkeys((*before.files, *new.files))),
         words=words,
@@ -147,6 +148,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
         """Add a commit for each turn that is due; return the spool, the events done, and whether more wait."""
         pending = read()
         over, boot = pending.over(), boot_lines(store)
+        transcripts, recorded = {session.name: session.transcript for session in pending.sessions}, cache(last_turns)
         done: list[str] = []
         for turn in pending.turns:
             if not is_due(turn, over, store, transaction.now):
@@ -154,6 +156,8 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
             if done and transaction.planned > BATCH_BYTES:
                 return pending, done, True
             turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
+            if turn.closed and transcripts[turn.session]:
+                turn = with_recorded(turn, recorded(transcripts[turn.session], turn.host))  # noqa: PLW2901
             try:
                 capture_turn(transaction, store, turn, boot, learn)
             except RefusedError as error:  # it stays in the spool; others may belong to another day's log
@@ -254,7 +258,8 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     facts = learn(book, clean, boot)
     changes |= facts
     changes[MEMORY] = _with_remembered(memory_of(transaction), recent, _state_of(store, book, turn))
-    message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
+    subject = f"{('Complete' if turn.closed else 'Continue') if saved else EXCHANGE}: {remembered.head}"
+    message = session_message(subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
     transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
     return [archive] if archive else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem.document.ids import PURGED
 from gitmem.hosts.registry import find_host, host_name, read_payload, read_records
@@ -143,6 +143,20 @@ def _completed(turn: Turn, transcript: str) -> Turn:
     return turn._replace(key=turn.key or recorded.key, prompt=turn.prompt or recorded.prompt, answer=answer)
 
 
+def with_recorded(turn: Turn, turns: Sequence[Turn]) -> Turn:
+    """Return a turn with what only its transcript tells: texts between tool calls, and the failures of Codex.
+
+    The end of the session would commit them apart. `turns` are the `last_turns` of the transcript; what these lack is
+    left to it.
+    """
+    recorded = _same_turn(turns, turn) if turn.prompt else None
+    if recorded is None:
+        return turn
+    if recorded.failures and not turn.failures:
+        turn = turn._replace(failures=recorded.failures, runs=recorded.runs)
+    return turn._replace(said=recorded.said or turn.said)
+
+
 def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
     """Return whether a turn that just ended lacks its answer, although its host's transcript will contain it."""
     is_late = turn.closed and not turn.answer and turn.host != _TELLS_ALL and now - turn.ended < _JUST_NOW
@@ -263,21 +277,28 @@ def in_context(path: str, marker: str) -> bool:
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn from the end of its host's transcript, the last one for a turn without a prompt."""
+    turns = last_turns(path, turn.host)
+    # The end of the transcript may lack the prompt of a long turn.
+    rest = turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None
+    return _same_turn(turns, turn) or rest
+
+
+def last_turns(path: str, label: str) -> list[Turn]:
+    """Return the turns at the end of the transcript of a host with this label."""
     from gitmem.model.transcript import hook_events
 
-    name = host_name(turn.host)
+    name = host_name(label)
     host = find_host(name)
     lines: Iterable[str] | None = host.lines(path) if host.lines else None  # for a transcript that is no file of lines
     if lines is None:
         lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
-    turns = fold(hook_events(read_records(lines, name=name), turn.host))
-    begun = (
-        recorded
-        for recorded in reversed(turns)
-        if recorded.prompt and (not turn.prompt or is_same_turn(recorded, turn))
-    )
-    # The end of the transcript may lack the prompt of a long turn.
-    return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)
+    return fold(hook_events(read_records(lines, name=name), label))
+
+
+def _same_turn(turns: Sequence[Turn], turn: Turn) -> Turn | None:
+    """Return the newest of these turns with a prompt that is the same as a turn, or any for one without a prompt."""
+    begun = (other for other in reversed(turns) if other.prompt and (not turn.prompt or is_same_turn(other, turn)))
+    return next(begun, None)
 
 
 class UserText(Value):

@@ -14,7 +14,7 @@ Event = tuple[str, Any]
 
 
 class Answer(NamedTuple):
-    """A text, or a call of a tool."""
+    """A text, a call of a tool, or a text before one."""
 
     text: str
     tool: str
@@ -55,30 +55,31 @@ def _read_messages(body: Json) -> Said:
 
 
 def _message(answer: Answer) -> Json:
-    content = {"type": "text", "text": answer.text}
+    content: list[Json] = [{"type": "text", "text": answer.text}] if answer.text else []
     if answer.tool:
-        content = {"type": "tool_use", "id": answer.key, "name": answer.tool, "input": answer.given}
+        content += [{"type": "tool_use", "id": answer.key, "name": answer.tool, "input": answer.given}]
     whole = {"id": f"msg_{uuid.uuid4().hex[:20]}", "type": "message", "role": "assistant", "model": answer.model}
-    whole |= {"usage": {"input_tokens": answer.tokens, "output_tokens": 20}, "content": [content]}
+    whole |= {"usage": {"input_tokens": answer.tokens, "output_tokens": 20}, "content": content}
     return whole | {"stop_sequence": None, "stop_reason": "tool_use" if answer.tool else "end_turn"}
 
 
 def _message_events(answer: Answer) -> Iterator[Event]:
     whole = _message(answer)
-    (content,), stop = whole["content"], whole["stop_reason"]
-    if answer.tool:
-        said = json.dumps(answer.given, ensure_ascii=False)
-        empty, delta = {**content, "input": {}}, {"type": "input_json_delta", "partial_json": said}
-    else:
-        empty, delta = {**content, "text": ""}, {"type": "text_delta", "text": answer.text}
-    for kind, data in (
-        ("message_start", {"message": {**whole, "content": [], "stop_reason": None}}),
-        ("content_block_start", {"index": 0, "content_block": empty}),
-        ("content_block_delta", {"index": 0, "delta": delta}),
-        ("content_block_stop", {"index": 0}),
-        ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 20}}),
-        ("message_stop", {}),
-    ):
+    stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    events = [("message_start", {"message": {**whole, "content": [], "stop_reason": None}})]
+    for index, content in enumerate(whole["content"]):
+        if content["type"] == "tool_use":
+            said = json.dumps(answer.given, ensure_ascii=False)
+            empty, delta = {**content, "input": {}}, {"type": "input_json_delta", "partial_json": said}
+        else:
+            empty, delta = {**content, "text": ""}, {"type": "text_delta", "text": answer.text}
+        events += [
+            ("content_block_start", {"index": index, "content_block": empty}),
+            ("content_block_delta", {"index": index, "delta": delta}),
+            ("content_block_stop", {"index": index}),
+        ]
+    events += [("message_delta", {"delta": stop, "usage": {"output_tokens": 20}}), ("message_stop", {})]
+    for kind, data in events:
         yield kind, {"type": kind, **data}
 
 
@@ -119,7 +120,9 @@ def _read_responses(body: Json) -> Said:
 
 
 def _response(answer: Answer) -> Json:
-    item: Json = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer.text}]}
+    said = [{"type": "output_text", "text": answer.text}]
+    item: Json = {"type": "message", "role": "assistant", "content": said}
+    before = [item | {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}] if answer.text and answer.tool else []
     if answer.tool == "tool_search":
         item = {"type": "tool_search_call", "call_id": answer.key, "execution": "client", "arguments": answer.given}
     elif answer.tool:
@@ -130,14 +133,14 @@ def _response(answer: Answer) -> Json:
     item |= {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}
     usage = {"input_tokens": answer.tokens, "output_tokens": 20, "total_tokens": answer.tokens + 20}
     whole = {"id": f"resp_{uuid.uuid4().hex}", "object": "response", "created_at": 0, "model": answer.model}
-    return whole | {"status": "completed", "output": [item], "usage": usage}
+    return whole | {"status": "completed", "output": [*before, item], "usage": usage}
 
 
 def _response_events(answer: Answer) -> Iterator[Event]:
     whole = _response(answer)
     for kind, data in (
         ("response.created", {"response": whole | {"status": "in_progress", "output": []}}),
-        ("response.output_item.done", {"output_index": 0, "item": whole["output"][0]}),
+        *(("response.output_item.done", {"output_index": at, "item": item}) for at, item in enumerate(whole["output"])),
         ("response.completed", {"response": whole}),
     ):
         yield kind, {"type": kind, **data}
@@ -155,10 +158,10 @@ def _read_gemini(body: Json) -> Said:
 
 
 def _gemini(answer: Answer) -> Json:
-    part: Json = {"text": answer.text}
+    parts: list[Json] = [{"text": answer.text}] if answer.text else []
     if answer.tool:
-        part = {"functionCall": {"id": answer.key, "name": answer.tool, "args": answer.given}}
-    content = {"role": "model", "parts": [part]}
+        parts += [{"functionCall": {"id": answer.key, "name": answer.tool, "args": answer.given}}]
+    content = {"role": "model", "parts": parts}
     usage = {"promptTokenCount": answer.tokens, "candidatesTokenCount": 20, "totalTokenCount": answer.tokens + 20}
     return {"candidates": [{"index": 0, "content": content, "finishReason": "STOP"}], "usageMetadata": usage}
 

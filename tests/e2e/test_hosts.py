@@ -193,6 +193,23 @@ def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine, cli
     assert replayed["turns"] >= 2
 
 
+@pytest.mark.parametrize("name", in_ci(CLIENTS))
+def test_a_turn_is_one_commit_also_where_the_agent_talks_between_its_calls(machine, client, name):
+    program = client(name)
+    machine.write_settings(name)
+    machine.run("gitmem", "install", name, "--user", "--yes", *CLIENTS[name].trust)
+    fails, works = (with_command(name, command) for command in (FAILS, "echo made > made.txt"))
+    script = {FIRST: [{"text": "I look first."} | fails, {"text": "Now I write it."} | works, {"text": DECIDED}]}
+    machine.ask(name, program, script, machine.words(name, FIRST))
+    daily = machine.remember(name)
+    machine.run("gitmem", "status")
+    log = machine.run("git", "-C", str(machine.project / ".gitmem"), "log", "-p", "--format=%n@ %s%n%b", "--", "daily")
+    subjects = [line for line in log.splitlines() if line.startswith("@ ")]
+    assert subjects == [f"@ Exchange: {FIRST}"]
+    assert "I look first." in daily
+    assert "Now I write it." in daily
+
+
 PORT = "The nightly export to the warehouse runs on port 5439 of bastion7."
 ASKS = "Which port of bastion7 does the nightly export to the warehouse use?"
 

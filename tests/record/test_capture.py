@@ -305,6 +305,8 @@ def test_a_long_turn_is_saved_now_and_then_in_place(world, host, memory):
     assert "another shape" in after.text
     assert memory.told("request") == ["refactor all of it"]
     assert memory.waiting() == []
+    begun = ["Exchange", "Continue", "Continue", "Complete"]
+    assert memory.subjects() == [f"{word}: refactor all of it" for word in begun]
     memory.once()
 
 
