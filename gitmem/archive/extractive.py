@@ -63,9 +63,8 @@ def summarise(archive: str, text: str, facts: Iterable[Fact] = (), themes: Seque
         body = f"{body[:half]}\n\n{body[-half:]}"
     entries, parts = [*_entry_lines(body)], sections(body)
     # Entries carried over by a rotation count only if there are no others.
-    days = [memory.day for memory in entries if memory.day and not memory.kept] or [
-        memory.day for memory in entries if memory.day
-    ]
+    dated = [memory for memory in entries if memory.day]
+    days = [memory.day for memory in dated if not memory.kept] or [memory.day for memory in dated]
     days += [day for part in parts if part.title.casefold() not in KEPT_SECTIONS and (day := day_of(part.title))]
     first, last = min(days, default=archive_day(archive)), max(days, default=archive_day(archive))
     of_days = [fact for fact in facts if first <= f"{fact.created:%Y-%m-%d}" <= last]
@@ -187,9 +186,8 @@ def _decisions(entries: Iterable[EntryLine], facts: Iterable[Fact]) -> list[KeyD
 def _issues(entries: Iterable[EntryLine], facts: Iterable[Fact]) -> list[Issue]:
     """Return the issues: entries, then facts of these days without an entry; a fact's status of an issue counts."""
     by_text = {fact.description.casefold(): fact for fact in facts if fact.kind is FactKind.ISSUE}
-    recorded = [
-        (" ".join(memory.text.split()), memory.day) for memory in entries if memory.label == MemoryType.ISSUE.label
-    ]
+    issue = MemoryType.ISSUE.label
+    recorded = [(" ".join(memory.text.split()), memory.day) for memory in entries if memory.label == issue]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in by_text.values()]
     issues: dict[str, Issue] = {}
     for text, day in recorded:

@@ -170,11 +170,7 @@ def rotations(store: Store) -> list[RotatedFile]:
 def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
     """Return the commit that first added each archive, by path."""
     git = store.repository.git
-    first = {
-        addition.path: addition
-        for addition in additions(git, [commit], ARCHIVE)
-        if _ARCHIVE_NAME.fullmatch(addition.path)
-    }
+    first = {item.path: item for item in additions(git, [commit], ARCHIVE) if _ARCHIVE_NAME.fullmatch(item.path)}
     for path in present:
         if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
             first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])

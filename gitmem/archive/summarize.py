@@ -125,11 +125,8 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
     text = (transaction.read(archive) or b"").decode("utf-8", "replace")
     entries = [entry.entry for entry in find_entries(text)]
     facts = filter(None, (lookup.get(entry.id) for entry in entries if is_fact_id(entry.id)))
-    parts = [
-        *scopes_in(tag for entry in entries for tag in entry.tags),
-        *(part for fact in facts for part in fact.scope),
-    ]
-    return tuple(sorted({*parts}))
+    parts = {part for fact in facts for part in fact.scope}
+    return tuple(sorted(parts.union(scopes_in(tag for entry in entries for tag in entry.tags))))
 
 
 def offline_summary(store: Store, archive: str, text: str) -> Summary:

@@ -217,9 +217,8 @@ def from_answer(answer: Mapping[str, object], offline: Summary, method: str) -> 
 
 def left_out(answer: Mapping[str, object]) -> list[str]:
     """Describe what an answer has beyond a summary's limits: "2 of 12 themes"."""
-    lists = {
-        name: answer.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
-    }
+    names = {"themes": "themes", "decisions": "keyDecisions", "issues": "issues"}
+    lists = {name: answer.get(key) for name, key in names.items()}
     more = {name: len(items) for name, items in lists.items() if isinstance(items, list) and len(items) > MAX_ITEMS}
     return [f"{size - MAX_ITEMS} of {size} {name}" for name, size in more.items()]
 

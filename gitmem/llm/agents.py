@@ -48,16 +48,16 @@ _NOT_PASSED = (
 )
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
 _PAUSE = 0.5  # seconds between two checks of the outputs' size
-MOST_OUTPUT = 16_000_000  # bytes of both outputs
+MOST_OUTPUT = 16_000_000  # bytes of each output
 _MOST_DOLLARS = 10_000.0  # greatest plausible cost that a program reports
 _SHOWN = 300  # characters of the program's message
 _TOKENS = ("output_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-# Upper bounds by size, in US dollars per million tokens, to estimate the cost before a run.
+# Upper bounds by size, in US dollars per million tokens, for the cost before a run, and of one that reports none.
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
 
 
 class ProgramRun(Value):
-    """A run of a program: its command line, its input, and additional variables and files."""
+    """A run of a program: its command line, its input, and additional variables."""
 
     words: Sequence[str]
     stdin: str
@@ -65,7 +65,7 @@ class ProgramRun(Value):
 
 
 class RunPlace(Value):
-    """The place of a run: a folder for files beside the empty one, a new session's id, the user's environment."""
+    """The place of a run: a folder for files beside the empty one, a new session's id, and the environment."""
 
     files: str
     session: str
@@ -187,14 +187,13 @@ def _answer(text: object, usage: object = None, model: object = "", names: Seque
 
 
 def _one(out: bytes) -> dict[str, object]:
-    """Return an output's JSON object, or the last object of its list."""
+    """Return an output's JSON object, or the last one of its list; {} for any other output."""
     try:
         value = json.loads(out) if len(out) <= MOST_BYTES else None
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, list):
-        value = value[-1] if value else None
-    return value if isinstance(value, dict) else {}
+    last = value[-1] if isinstance(value, list) and value else value
+    return last if isinstance(last, dict) else {}
 
 
 def _read_result(out: bytes) -> ModelAnswer:
@@ -246,12 +245,16 @@ def _read_opencode(out: bytes) -> ModelAnswer:
     return _answer("".join(texts), tokens, names=("output", "input"))
 
 
+def _read_copilot(out: bytes) -> ModelAnswer:
+    return _answer(out.decode("utf-8", "replace").strip())
+
+
 def _home(environ: Mapping[str, str], variable: str, name: str) -> str:
     return environ.get(variable) or os.path.join(environ.get("HOME") or os.path.expanduser("~"), name)
 
 
 def _of_gemini(place: RunPlace) -> Iterator[str]:
-    """Yield Gemini CLI's file of a session, in its folder for projects, named by the first part of the id."""
+    """Yield Gemini CLI's files of a session, named by the first part of its id, and its folder, named by the id."""
     top = os.path.join(_home(place.environ, "GEMINI_CLI_HOME", ""), ".gemini", "tmp")
     for folder, _, names in os.walk(top):
         yield from (os.path.join(folder, name) for name in names if place.session[:8] in name)
@@ -275,12 +278,7 @@ PROGRAMS = {
         Program("gemini", "Run 'gemini' once.", _gemini, _read_gemini, ("flash", "pro"), _of_gemini),
         Program("qwen", "Run 'qwen' once to sign in.", _qwen, _read_result),
         Program("opencode", "See 'opencode auth list'.", _opencode, _read_opencode),
-        Program(
-            "copilot",
-            "Run 'copilot' once to sign in.",
-            _copilot,
-            lambda out: _answer(out.decode("utf-8", "replace").strip()),
-        ),
+        Program("copilot", "Run 'copilot' once to sign in.", _copilot, _read_copilot),
         Program("droid", "Run 'droid' once to sign in.", _droid, _read_result, recorded=_of_droid),
     )
 }
@@ -297,9 +295,8 @@ class AgentModel:
         self._names = dict(zip((Size.SMALL, Size.LARGE), names, strict=True))
         program = find_program(self._agent.name, environ, SCRIPTS_TOO)
         if program is None:
-            raise ProviderError(
-                f"There is no {self._agent.name} on your PATH.", "Install it, or name another provider."
-            )
+            why = f"There is no {self._agent.name} on your PATH."
+            raise ProviderError(why, "Install it, or name another provider.")
         self._program = program
         own = (name for name in environ if name.startswith(_KEPT) or not f"{name}=".startswith(_NOT_PASSED))
         self._environ = {name: environ[name] for name in own} | GUARD
@@ -360,9 +357,8 @@ class AgentModel:
                     self._await(child, (out, err), deadline)
                 outputs_read = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
         except OSError as error:
-            raise ConnectionFailedError(
-                f"{self._agent.name} could not be started: {error.strerror or error}."
-            ) from None
+            why = f"{self._agent.name} could not be started: {error.strerror or error}."
+            raise ConnectionFailedError(why) from None
         return outputs_read[0], outputs_read[1], child.returncode
 
     def _await(self, child: subprocess.Popen[bytes], outputs: Sequence[IO[bytes]], deadline: float) -> None:
@@ -384,7 +380,7 @@ def _brief(text: str) -> str:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill a program that takes too long, and its children."""
+    """Kill a program and, except on Windows, its children."""
     try:
         if sys.platform == "win32":
             child.kill()

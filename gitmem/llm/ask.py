@@ -42,11 +42,8 @@ from gitmem.text.words import estimate_tokens
 
 _NO_MODEL = "no model is named; 'gitmem config --user summary.provider agent' names one"
 _BY_AGENT = "the agent sums it up in its next session, as summary.provider is host"
-
-
 T = TypeVar("T")
-
-# Three retries, after 1, 2 and 4 seconds, or after the time that the server requests.
+# Three retries, after 1, 2 and 4 seconds, or later if the server asks for that.
 PATIENCE = Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
 
@@ -55,8 +52,8 @@ _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the b
 class AskResult(Generic[T]):
     """The result of a question: the value read from the reply, or None and `why`.
 
-    `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries, None
-    if unknown.
+    `raw` is the last reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries, None if
+    unknown.
     """
 
     value: T | None
@@ -69,7 +66,7 @@ class AskResult(Generic[T]):
 
 
 def is_worth_asking(store: Store, subject: str) -> bool:
-    """Return whether to ask in the background: a model is configured, no other process asks, and none just failed."""
+    """Return whether to ask about a subject: a model is configured, and no process asks that now, or just failed."""
     config = store.config.summary
     if config.provider in {OFFLINE, HOST}:
         return False
@@ -91,12 +88,7 @@ def instructions_for(store: Store, purpose: str) -> str:
     return own or read_resource("templates", "prompts", f"{purpose}.md").decode()
 
 
-def ask(
-    store: Store,
-    question: Question,
-    subject: str,
-    read: Callable[[Mapping[str, object]], T],
-) -> AskResult[T]:
+def ask(store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T]) -> AskResult[T]:
     """Ask the configured model, with retries; `read` raises ReplyError for an unusable reply.
 
     `subject` is the path or name of the question's subject. Errors of providers and replies are not raised, but written
@@ -125,7 +117,7 @@ def _asked(store: Store, question: Question, subject: str, read: Callable[[Mappi
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
     """Return the configured model; None for `offline`, and for `host`, as its agent is not called from here.
 
-    Raises ProviderError if the key is missing, or would go over the network unencrypted.
+    Raises ProviderError if the program or the key is missing, or the key would go over the network unencrypted.
     """
     if config.provider in {OFFLINE, HOST}:
         return None

@@ -40,7 +40,7 @@ class Patience(Value):
     random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
 
     def pause(self, number: int, asked: float) -> float:
-        """Return the pause after so many failures, at least as long as the server asked for."""
+        """Return the pause after so many failures, at least as long as the server asked for, up to five minutes."""
         own = min(self.first * 2.0 ** (number - 1), self.longest)
         return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
 
@@ -63,8 +63,7 @@ def post_json(
     `deadline`, in seconds of `time.monotonic`, covers all tries; `environ` has the proxies for https (`https_proxy`,
     `no_proxy`); an answer of more than `most` bytes is an error.
 
-    Raises:
-        UnreachableError, DeadlineError, StatusError, AnswerError: after the last try, without the values of headers.
+    Raises ProviderError, after the last try; its message has no value of a header.
     """
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     failures = 0

@@ -77,10 +77,8 @@ class Ledger:
             OSError: it could not be recorded; the question must not be asked.
         """
         asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
-        about = {name: getattr(asking, name) for name in _ABOUT}
-        at = asking.at.isoformat(timespec="seconds")
-        line = {"n": asking.number, "at": at, **about, **asking.spent._asdict()}
-        self.log.add(asking.at, line)
+        line = {"n": asking.number, "at": asking.at.isoformat(timespec="seconds")}
+        self.log.add(asking.at, line | {name: getattr(asking, name) for name in _ABOUT} | asking.spent._asdict())
         before = takewhile(lambda request: request.number != asking.number, self._read([self.log.name_of(asking.at)]))
         spent = day_of([*before, asking]).spent
         for used, most, act in (
@@ -90,8 +88,8 @@ class Ledger:
         ):
             if most and used > most:
                 self.log.add(asking.at, {"n": asking.number, "void": True})
-                why = f"Models may {act.format(most)} for one day."
-                raise SpentError(why, "It goes on tomorrow; 'gitmem config' shows the limits.")
+                remedy = "It goes on tomorrow; 'gitmem config' shows the limits."
+                raise SpentError(f"Models may {act.format(most)} for one day.", remedy)
         return asking
 
     def end(self, asking: Asking, spent: Spent, model: str = "", failure: str = "") -> None:
@@ -135,10 +133,9 @@ class Ledger:
 def day_of(askings: Iterable[Asking]) -> Day:
     """Return the totals of these questions."""
     questions = list(askings)
-    priced = [asking.spent.dollars for asking in questions if asking.spent.dollars is not None]
-    spent = Spent(
-        sum(asking.spent.tokens for asking in questions), sum(priced), sum(asking.spent.seconds for asking in questions)
-    )
+    costs = [asking.spent for asking in questions]
+    priced = [cost.dollars for cost in costs if cost.dollars is not None]
+    spent = Spent(sum(cost.tokens for cost in costs), sum(priced), sum(cost.seconds for cost in costs))
     return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
 
 

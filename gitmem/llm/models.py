@@ -67,11 +67,8 @@ class _ApiModel:
     def __init__(
         self, config: SummaryConfig, path: str, headers: Mapping[str, str], environ: Mapping[str, str]
     ) -> None:
-        shipped = MODELS[self.provider]
-        self._names = {
-            Size.SMALL: config.model or shipped[Size.SMALL],
-            Size.LARGE: config.large_model or shipped[Size.LARGE],
-        }
+        named = {Size.SMALL: config.model, Size.LARGE: config.large_model}
+        self._names = {size: named[size] or shipped for size, shipped in MODELS[self.provider].items()}
         base = config.base_url or _URLS[self.provider]
         self.remote = not is_private(base)
         self._url = base.rstrip("/").removesuffix("/v1" if path.startswith("/v1/") else "") + path
@@ -85,9 +82,8 @@ class _ApiModel:
         return _LONG_PRICES.get(self.name(size), price) if tokens > _LONG else price
 
     def _post(self, body: Mapping[str, object], deadline: float) -> object:
-        return post_json(
-            self._url, body, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
-        )
+        headers, environ = self._headers, self._environ
+        return post_json(self._url, body, headers=headers, deadline=deadline, environ=environ, most=MOST_BYTES)
 
     def _answer(
         self, request: Request, reply: object, text: str | None, tokens: tuple[str, str], refused: bool
@@ -124,10 +120,8 @@ class AnthropicModel(_ApiModel):
         content = field(reply, "content")
         blocks = content if isinstance(content, list) else []
         texts = [text for block in blocks if isinstance(text := field(block, "text"), str)]
-        refused = field(reply, "stop_reason") == "refusal"
-        return self._answer(
-            request, reply, "".join(texts) if texts else None, ("input_tokens", "output_tokens"), refused
-        )
+        refused, tokens = field(reply, "stop_reason") == "refusal", ("input_tokens", "output_tokens")
+        return self._answer(request, reply, "".join(texts) if texts else None, tokens, refused)
 
 
 class ChatModel(_ApiModel):

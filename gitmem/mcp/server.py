@@ -129,9 +129,8 @@ def make_server(memory: ServedMemory) -> DocumentServer:
         try:
             return client_text(read_passage(memory.open(), path).text, path)
         except (NotFoundError, RefusedError) as error:
-            raise ResourceNotFoundError(
-                client_text(f"{error.message} {_ROOT}{MEMORY} is the memory document.")
-            ) from error
+            why = f"{error.message} {_ROOT}{MEMORY} is the memory document."
+            raise ResourceNotFoundError(client_text(why)) from error
         except GitmemError as error:
             raise ResourceError(client_text(error.sentences)) from error
 

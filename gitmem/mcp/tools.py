@@ -144,9 +144,8 @@ def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) 
         return ToolError(client_text(f"{error.message} {hint}".strip()))
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        return ToolError(
-            client_text(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store.")
-        )
+        why = f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store."
+        return ToolError(client_text(why))
     with contextlib.suppress(Exception):
         store = memory.open()
         FailureLog(store.private).record(failure_of(store.context.clock(), f"mcp: {task}", error))
@@ -207,14 +206,8 @@ def memory_save(
         *filter(None, [saved.known]),
         *([f"memory.md was full and became {saved.archive}."] if saved.archive else []),
     ]
-    return SaveResult(
-        id=saved.id,
-        commit=saved.commit,
-        path=path,
-        tokens=estimate_tokens(text),
-        redacted=saved.redacted,
-        notices=notices,
-    )
+    about = {"path": path, "tokens": estimate_tokens(text), "redacted": saved.redacted, "notices": notices}
+    return SaveResult(id=saved.id, commit=saved.commit, **about)
 
 
 def _tags(value: object) -> tuple[str, ...]:

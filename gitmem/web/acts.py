@@ -1,4 +1,4 @@
-"""The acts of a user on a page; each calls an operation of the memory and makes one commit."""
+"""The acts of a user on a page, each an operation of the memory."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _add(view: View, form: Mapping[str, str]) -> ActResult:
 
 
 def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult:
-    """Apply an act to all ticked facts in one commit; ask before words are deleted for good."""
+    """Apply an act to all ticked facts, in one commit if they stay here; ask before deleting words for good."""
     store, verb = view.store, form.get("verb", "")
     pairs = [box.partition(" ")[::2] for box in ticked]
     if not pairs:
@@ -218,8 +218,8 @@ def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[st
 
 
 def _settle(store: Store, form: Mapping[str, str]) -> str:
-    named = form.get("older"), form.get("newer")
-    pair = next((pair for pair in waiting_pairs(store) if (pair.older.id, pair.newer.id) == named), None)
+    pairs = {(pair.older.id, pair.newer.id): pair for pair in waiting_pairs(store)}
+    pair = pairs.get((form.get("older", ""), form.get("newer", "")))
     if pair is None:
         raise NotFoundError("This pair no longer waits.", "Look at the list again.")
     holds = _chosen(form, "holds", list(PairChoice), "No fact was chosen.")
@@ -273,7 +273,7 @@ def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise
 
 
 def _read_as_seen(store: Store, href: str, path: str, blob: str, form: Mapping[str, str]) -> bytes:
-    """Return the content of a file if it still is the form's blob, else raise."""
+    """Return the content of a file if it still is the form's blob, else raise MovedError."""
     data = store.read(path) or b""
     if blob_of(store, data) != blob:
         raise MovedError(store, href, path, form)

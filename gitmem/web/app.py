@@ -44,7 +44,7 @@ _EVENTS = "events"  # the address of the stream of changes
 _EACH = 1.0  # seconds between two checks of the store
 _STILL = 15  # checks after which the stream sends a keep-alive
 _ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
-DONE = "done"  # the parameter with the commit that an act made
+DONE = "done"  # the parameter with the commits that an act made
 _TOKEN = "token"  # noqa: S105  # the name of the parameter
 _HEADERS = {
     "content-security-policy": (
@@ -97,7 +97,7 @@ class Pages:
         gc.freeze()  # later garbage collections skip what was read
 
     def get(self, request: Request) -> Response:
-        """Answer with a page, its JSON twin, or a static file."""
+        """Answer with a page, its JSON twin, a static file, or the stream of changes."""
         path = str(request.path_params["path"])
         with self._reading:  # so that the first page does not read them again
             pass
@@ -171,9 +171,8 @@ class Pages:
         parts = urlsplit(done.href)
         query = [*(pair for pair in parse_qs(parts.query).items() if pair[0] != DONE)]
         query += [(DONE, [done.commit])] if done.commit else []
-        return RedirectResponse(
-            f"{view.here.base}{parts.path}{'?' if query else ''}{urlencode(query, doseq=True)}", 303
-        )
+        address = f"{view.here.base}{parts.path}{'?' if query else ''}{urlencode(query, doseq=True)}"
+        return RedirectResponse(address, 303)
 
     def _note(self, view: View) -> dict[str, Any] | None:
         """Return the last commit of the act before this page, with all the act's commits to undo."""
@@ -186,11 +185,8 @@ class Pages:
         except NotFoundError:
             return None
         others = f", and {count(len(here) - 1, 'more commit')}" if len(here) > 1 else ""
-        return {
-            **commit_value(view.store, read_records(view.store, [oid])[oid]),
-            "done": " ".join(made),
-            "others": others,
-        }
+        about = commit_value(view.store, read_records(view.store, [oid])[oid])
+        return {**about, "done": " ".join(made), "others": others}
 
     def _html(
         self, template: str, page: dict[str, Any], view: View | None, status: int = 200, **around: Any
@@ -227,7 +223,7 @@ class Pages:
 
 
 async def _changes(store: Store) -> AsyncIterator[str]:
-    """Yield an event at each commit or progress of an agent's turn: the tip, and the number of the turn's events."""
+    """Yield the tip and the number of waiting events when one of them changes, else a keep-alive now and then."""
 
     def state() -> str:
         tip, working = Store(store.root, store.context).tip, HookSpool(store.private).unfinished()

@@ -66,7 +66,7 @@ def show_facts(view: View) -> dict[str, Any]:
 
 
 def show_fact(view: View, identifier: str) -> dict[str, Any]:
-    """Return one fact with its text, status, life, source exchanges, and the code of its files."""
+    """Return one fact with its text, status, life, source exchanges, and what changed in its code since."""
     store = view.store
     known = next((item for item in view.facts if item.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
@@ -77,28 +77,21 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
         found = records(store, path=known.path, limit=_STEPS) if store.tip else []
     except NotFoundError:  # written in an editor, not committed yet
         found = []
-    steps = [
-        {"act": step["act"], "changes": step["changes"], **commit_value(view.store, step["record"])}
-        for step in life(store, known, found)
-    ]
     links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))
+    linked = ((how, facts[key]) for how, ids in links for key in ids if key in facts)
+    rivals = [rival for rival in facts.values() if rival.kind == fact.kind and rival.binds and rival.id != fact.id]
+    rivals.sort(key=lambda rival: rival.when, reverse=True)
     return {
         **fact_value(view, known, status),
         "text": fact.text,
         "blob": blob_of(store, fact.source),
-        "links": [
-            {"how": how, "id": key, "text": facts[key].description} for how, ids in links for key in ids if key in facts
-        ],
-        "life": steps,
+        "links": [{"how": how, "id": item.id, "text": item.description} for how, item in linked],
+        "life": _life(store, known, found),
         "origin": dict(fact.origin),
         "keywords": list(fact.keywords),
         "sources": _sources(view, fact),
         "code": code.difference(fact)[:_MAX_CODE] if code else "",
-        "choices": [
-            {"id": rival.id, "text": rival.description}
-            for rival in sorted(facts.values(), key=lambda rival: rival.when, reverse=True)
-            if rival.kind == fact.kind and rival.binds and rival.id != fact.id
-        ][:_CHOICES],
+        "choices": [fields(rival, "id text=description") for rival in rivals[:_CHOICES]],
         "path": known.path,
         "broken": fact.source != store.read(known.path),
         "edit": bool(view.word("edit")),
@@ -238,11 +231,12 @@ def _document(view: View, item: ToReview) -> dict[str, Any]:
 
 
 def _purge(view: View, path: str, why: str) -> dict[str, Any]:
+    value = {"path": path, "why": why}
     try:
         preview = preview_purge(view.store, path)
     except GitmemError as error:
-        return {"path": path, "why": why, "texts": 0, "files": [], "trouble": error.message}
-    return {"path": path, "why": why, "texts": preview.texts, "files": list(preview.files)}
+        return {**value, "texts": 0, "files": [], "trouble": error.message}
+    return {**value, "texts": preview.texts, "files": list(preview.files)}
 
 
 _LINE = re.compile(
@@ -326,35 +320,34 @@ def show_knowledge(view: View) -> dict[str, Any]:
 
 def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     solutions = sorted(pattern.solutions, key=lambda solution: solution.confidence, reverse=True)
-    told = [
-        (marked(view.store, solution.text), len(solution.worked), len(solution.worked) + len(solution.failed))
-        for solution in solutions
-    ]
+    counts = ((item, len(item.worked), len(item.worked) + len(item.failed)) for item in solutions)
     return {
         **fields(pattern, "id title updated files commands"),
         "author": view.authors.others("", pattern.path),
         "seen": len(pattern.seen),
-        "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
+        "solutions": [
+            {"text": marked(view.store, item.text), "worked": worked, "tried": tried} for item, worked, tried in counts
+        ],
     }
 
 
-def life(store: Store, known: Fact, commits: list[CommitRecord]) -> list[dict[str, Any]]:
+def _life(store: Store, known: Fact, commits: list[CommitRecord]) -> list[dict[str, Any]]:
     """Return the steps of a fact's life, the oldest first, given the commits of its file, the newest first."""
     with store.repository.reading() as objects:
-        data = list(objects.contents([f"{commit.commit}:{known.path}" for commit in commits[:_STEPS]]))
+        data = list(objects.contents([f"{commit.commit}:{known.path}" for commit in commits]))
     steps: list[dict[str, Any]] = []
     before: Fact | None = None
-    for record, content in zip(commits[:_STEPS][::-1], data[::-1], strict=True):
+    for record, content in zip(commits[::-1], data[::-1], strict=True):
         now = parse_fact(content, known.path) if content else None
-        if now is None and before is None:
-            continue
-        steps.append({"act": _act(before, now), "record": record, "changes": _changes(before, now)})
+        if now or before:
+            step = {"act": _act(before, now), "changes": _changes(before, now)}
+            steps.append({**step, **commit_value(store, record)})
         before = now
     return steps
 
 
 def lines_between(before: str, now: str) -> list[dict[str, str]]:
-    """Return the lines of two texts that differ, each with its sign: "-", "+" or " "."""
+    """Return all lines of two different texts, each with its sign: "-", "+" or " "; none for equal texts."""
     old, new = before.splitlines(), now.splitlines()
     lines = list(difflib.unified_diff(old, new, n=len(old) + len(new), lineterm=""))[3:]  # behind the file names
     return [{"sign": line[:1], "text": line[1:]} for line in lines]

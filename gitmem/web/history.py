@@ -1,4 +1,4 @@
-"""The pages of history: commits by day, sessions with their exchanges, transcripts."""
+"""The pages of history: commits by day, sessions with their exchanges, transcripts, and why code is so."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     for entry in entries[first:last]:
         exchange = parse(entry.entry)
         if exchange is None or exchange.raw:
-            exchanges.append(
-                {"id": entry.entry.id, "time": entry.entry.time, "text": entry.entry.text}
-            )  # with its author
+            exchanges.append(fields(entry.entry, "id time text"))  # the text names its author
             continue
         exchanges.append(
             {
@@ -82,6 +80,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
             }
         )
     statuses = view.statuses
+    commits = [record for record in view.records() if record.session == found.id]
     page = view.kept.get_or_make(
         "transcripts", transcripts.tips(store), lambda: {session.session for session in transcripts.sessions(store)}
     )
@@ -96,9 +95,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "left": _code_left(view, view.word("of")),
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
-        "commits": [commit_value(view.store, record) for record in view.records() if record.session == found.id][
-            :_MOST
-        ],
+        "commits": [commit_value(store, record) for record in commits[:_MOST]],
         "count": found.commits,
     }
 
@@ -165,9 +162,8 @@ def show_transcript(view: View, identifier: str) -> dict[str, Any]:
         value = json.loads(line)
         asked = value.get("input")
         text = str(value.get("text") or (json.dumps(asked, ensure_ascii=False, indent=1) if asked else ""))
-        said.append(
-            {"at": value.get("at"), "role": str(value.get("role", "")), "tool": value.get("tool"), "text": text}
-        )
+        about = {"at": value.get("at"), "role": str(value.get("role", "")), "tool": value.get("tool")}
+        said.append({**about, "text": text})
     return {**_value(view, session), "lines": said, "total": len(lines), "next": last if last < len(lines) else None}
 
 
@@ -192,13 +188,12 @@ def _told(view: View, session: str) -> dict[str, Any]:
     """Return the texts that a session was shown, unasked or on request, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     texts = [text for text in read_usage(view.store.private).given if text.session == session]
-    titles = _titles(view.store, {name for text in texts[-_MOST:] for name in text.ids} - facts.keys())
+    newest = texts[-_MOST:]
+    ids = {name for text in newest for name in text.ids}
+    titles = _titles(view.store, ids - facts.keys())
+    memories = {name: {"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in ids}
     told = [
-        {
-            **fields(text, "at how=occasion tokens"),
-            "memories": [{"id": name, "fact": facts.get(name), "title": titles.get(name)} for name in text.ids],
-        }
-        for text in texts[-_MOST:]
+        {**fields(text, "at how=occasion tokens"), "memories": [memories[name] for name in text.ids]} for text in newest
     ]
     recalled = sum(text.tokens for text in texts if text.occasion in _ASKED_FOR)
     injected = sum(text.tokens for text in texts) - recalled
@@ -247,7 +242,7 @@ def show_timeline(view: View) -> dict[str, Any]:
         day = date.fromisoformat(filters["day"]) if filters["day"] else None
     made, today = view.days(), view.at_home(view.store.context.clock()).date()
     strip = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    # By the memory's time, since an import commits years at once.
+    # By the memory's time, since an import commits years at once; without the first commit of every store, of 1970.
     fitting = [record for record in view.records() if record.parents and _fits(view, record, filters, day)]
     fitting.sort(key=lambda record: record.date, reverse=True)
     first = next((place + 1 for place, record in enumerate(fitting) if record.commit == view.word("after")), 0)
@@ -266,7 +261,7 @@ def show_timeline(view: View) -> dict[str, Any]:
 
 
 def _fits(view: View, record: CommitRecord, filters: Mapping[str, str], day: date | None) -> bool:
-    """Return whether a commit passes the filters; the first commit of every store, dated 1970, is no memory."""
+    """Return whether a commit passes the filters."""
     if not (record.session or "").startswith(filters["session"]):
         return False
     if any(filters[name] not in ("", getattr(record, name)) for name in ("type", "host", "machine", "op")):

@@ -191,12 +191,11 @@ def show_search(view: View) -> dict[str, Any]:
     try:
         day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
         at = resolve(store, day) if day else None
-        answered = answer(store, query, limit=many, at=at, deep=deep, history=history)
+        ask = partial(answer, store, query, limit=many, deep=deep, history=history)
+        answered = ask(at=at)
         if not (answered.hits or value["others"]):
             check_types(query)
-        ended = (
-            answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if answered.left_out else []
-        )
+        ended = ask(ended=True).hits if answered.left_out else []
     except (GitmemError, OverflowError) as error:
         return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
     value |= {"hits": [_hit(hit) for hit in answered.hits], "total": answered.total, "at": day or None}
@@ -226,11 +225,9 @@ def _oldest(view: View) -> int:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
+    known = "path line=start layer type=label tags date session author entry tokens status? part? others weak commit?"
     return {
-        **fields(
-            hit,
-            "path line=start layer type=label tags date session author entry tokens status? part? others weak commit?",
-        ),
+        **fields(hit, known),
         "heading": hit.heading or hit.field,
         "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
         "fact": hit.entry if is_fact_id(hit.entry) else None,
