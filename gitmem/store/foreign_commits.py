@@ -157,14 +157,14 @@ def _versions(
 
 
 def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], now: datetime) -> dict[str, bytes]:
-    """Return the facts whose file has new text but still the old description."""
+    """Return the facts whose file has new text but still the old description; two versions are not joined into one."""
     restated = {}
     for path, data in news.items():
         old = olds[path]
         if not old or not data or old.rpartition(b"\n---")[2] == data.rpartition(b"\n---")[2]:
             continue
         before, after = parse_fact(old, path), parse_fact(data, path)
-        if before is None or after is None or before.description != after.description:
+        if before is None or after is None or before.description != after.description or after.has_two_versions:
             continue
         fact = reworded(after, after.text, now)
         if fact.description != after.description == reworded(before, before.text, now).description:

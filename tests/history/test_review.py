@@ -7,6 +7,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.review import Take, documents_to_review, resolve_review, review_since
+from gitmem.store.known_facts import known_facts
 from tests.world import Machine, converge
 
 PATH = "knowledge/a.md"
@@ -89,3 +90,20 @@ def test_many_documents_to_review_start_few_processes(machine: Callable[[str], M
     git_starts.clear()
     assert len(documents_to_review(first.store)) == 40
     assert len(git_starts) <= 4
+
+
+@pytest.mark.few(1)
+def test_two_edits_of_a_fact_are_not_shown_as_one_sentence(machine: Callable[[str], Machine]):
+    first, second = machine("laptop"), machine("desktop")
+    first.save("Use uv.", MemoryType.DECISION)
+    converge(first, second)
+    fact = known_facts(first.store)[0].id
+    second.run("facts", "edit", fact, "Use poetry.")
+    first.run("facts", "edit", fact, "Use uv always.")  # the newer words: the merge describes the fact by them
+    converge(first, second)
+    for each in (first, second):
+        (known,) = known_facts(each.store)
+        assert known.description in {"Use uv always.", "Use poetry."}
+        number = each.run("review").out.partition(".")[0]
+        shown = each.run("review", number).out
+        assert f"To decide: gitmem review {number} --take ours|theirs|edit" in shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from functools import partial
@@ -82,10 +81,8 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
     line, takes = f"{path}  {where}{who}", ("ours", "theirs", *["both"] * (not is_fact), "edit")
 
     def show() -> _Answer:
-        differences = _differences(store, path, value["merge"])
-        to_decide = f"To decide: gitmem review {shlex.quote(path)} --take {'|'.join(takes)}"
-        lines = [line, *differences, to_decide, *[BOTH_FACTS] * is_fact]
-        return value | {"diff": "\n".join(differences)}, "\n".join(lines)
+        differences = "\n".join(_differences(store, path, value["merge"]))
+        return value | {"diff": differences}, f"{line}\n{differences}".rstrip("\n")
 
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
     choices = BOTH_FACTS if is_fact else choices
@@ -147,7 +144,7 @@ def _purge(store: Store, purge: WaitingPurge, say: _Say) -> ReviewItem:
         return {"path": path, "take": take}, text
 
     line = f"{path}  a purge that waits, since {purge.why}"
-    choices = "'--take theirs' does the purge, '--take ours' refuses it."
+    choices = "'--take theirs' removes them from all history, for good; '--take ours' refuses it on this machine."
     return ReviewItem((path,), {"path": path, "purge": purge.why}, line, choices, decide, shown=show)
 
 
@@ -210,7 +207,7 @@ def _copy(store: Store, copy: Copy) -> ReviewItem:
     def show() -> _Answer:
         before, after = (original or "").splitlines(), (says or "").splitlines()
         lines = unified_diff(before, after, copy.original, copy.path, lineterm="", n=1)
-        return value, "\n".join([line, *[*lines][:_DIFFERENCES], f"To decide: {choices}"])
+        return value, "\n".join([line, *[*lines][:_DIFFERENCES]])
 
     value = {"path": copy.path, "copy_of": copy.original, "ours": original, "theirs": says}
     line = f"{copy.path}  a copy of {copy.original}" if copy.original else f"{copy.path}  a file of another program"
@@ -239,11 +236,9 @@ def run_review(args: Args, app: App) -> None:
         raise UsageError(f"'--take {args.take}' decides nothing here.", item.choices)
     if args.take:
         value, text = item.decide(args.take)
-    elif item.shown:
-        value, text = item.shown()
     else:
-        how = f"To decide: gitmem review {number} --take {'|'.join(item.takes)}"
-        value, text = item.value, f"{item.line}\n{how}\n{item.choices}"
+        value, text = item.shown() if item.shown else (item.value, item.line)
+        text = f"{text}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}\n{item.choices}"
     text = plain(text)
     if args.take and (left := waiting(store)):  # the numbers of the last list have changed
         text = f"{text}\nLeft, by their numbers from now on:\n{_listed(app, left)}"
@@ -259,15 +254,14 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     authors, facts = Authors(store), known_facts(store)
     statuses = place_marks(store, facts).statuses
     words_of = {fact.id: fact.description for fact in facts}
-    documents = enumerate(documents_to_review(store))
+    documents = documents_to_review(store)
+    paths = {item.path for item in documents}
+    changes = [change for change in others_changes(store).values() if change.path not in paths]
     return [
-        *(_document(store, item, sides=index < _SIDES) for index, item in documents),
+        *(_document(store, item, sides=index < _SIDES) for index, item in enumerate(documents)),
         *(_facts(store, pair, authors) for pair in waiting_pairs(store)),
         *(_purge(store, purge, say) for purge in waiting_purges(store)),
-        *(
-            _change(store, change, words_of.get(change.id) if change.act == "changed" else None)
-            for change in others_changes(store).values()
-        ),
+        *(_change(store, change, words_of.get(change.id) if change.act == "changed" else None) for change in changes),
         *(_copy(store, copy) for copy in find_copies(store)),
         *_rules(store, authors),
         *_left_out_of(store),
@@ -350,8 +344,6 @@ def _purge_words(preview: Preview) -> str:
         *(["They are, or were, in:"] if preview.files else []),
         *(f"  {name}" for name in preview.files),
         *more,
-        f"To remove them from all history, for good: gitmem review {preview.path} --take theirs",
-        f"To refuse the purge on this machine:       gitmem review {preview.path} --take ours",
     ])  # fmt: skip
 
 
