@@ -23,9 +23,7 @@ from gitmem.values import Value
 PART = 1_600  # characters of a part, about; it ends where a paragraph does
 WHOLE = 2_200  # characters of a unit that is one part
 MOST_LEAD = 600  # characters of the request that each part carries
-_LEAST = PART // 2
 CHUNK_BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read
-_LEAST_CHUNK = 0.5  # of a full chunk; it is not cut before that
 # Ends a request: the answer of an exchange, or another part after it.
 _SAID = "\n  **Said:**"
 _ENDS = ("\n  **Answer:**", _SAID, "\n  **Error:**")
@@ -44,9 +42,10 @@ class Parts(Value):
     said: tuple[int, int] = _NOTHING_SAID
 
 
-def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    while end - begin > PART + _LEAST:
-        cut = best_cut(text, begin + _LEAST, begin + PART)
+def _pieces(text: str, begin: int, end: int, size: int, longest: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of pieces of at most `size` characters, the last one of at most `longest`."""
+    while end - begin > longest:
+        cut = best_cut(text, begin + size // 2, begin + size)
         yield begin, cut
         begin = cut
     yield begin, end
@@ -206,8 +205,8 @@ class Units:
         lead = min(*ends, start + MOST_LEAD)
         first = text.find(_SAID, start + 1, end)
         said = (first, end) if first >= 0 else _NOTHING_SAID
-        spans = [*_paragraphs(text, lead, first if first > lead else end)]
-        spans += _paragraphs(text, first, end) if first > lead else []
+        spans = [*_pieces(text, lead, first if first > lead else end, PART, PART + PART // 2)]
+        spans += _pieces(text, first, end, PART, PART + PART // 2) if first > lead else []
         return Parts(lead, tuple(spans), said)
 
     def lines(self, unit: Unit) -> tuple[int, int]:
@@ -344,11 +343,7 @@ def chunks(units: Units) -> Iterator[tuple[int, str]]:
 
 
 def _cut_chunk(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the parts of a text, each of at most about a full chunk, cut at paragraphs, lines, sentences or words."""
+    """Return the parts of a text, each of at most about a full chunk, cut at paragraphs, lines, sentences or words."""
     size = len(text[start:end].encode("utf-8", "replace"))
     most = max(CHUNK_BYTES * (end - start) // size, 1) if size else 1
-    while end - start > most:
-        cut = best_cut(text, start + int(most * _LEAST_CHUNK), start + most)
-        yield text[start:cut].strip()
-        start = cut
-    yield text[start:end].strip()
+    return (text[begin:stop].strip() for begin, stop in _pieces(text, start, end, most, most))

@@ -14,7 +14,15 @@ from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreNotFoun
 from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
 from gitmem.git.trust import check_layout, is_linked
 from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
-from gitmem.store.locate import HOME_PROJECTS, PRIVATE_FOLDER, find_project, find_store, is_store, user_store
+from gitmem.store.locate import (
+    HOME_PROJECTS,
+    PRIVATE_FOLDER,
+    find_project,
+    find_store,
+    folders_around,
+    is_store,
+    user_store,
+)
 
 
 def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
@@ -23,10 +31,7 @@ def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
     from gitmem.git.setup import memory_branch
     from gitmem.platform.barred import barred
 
-    around = [os.path.realpath(start)]
-    while around[-1] != os.path.dirname(around[-1]):
-        around.append(os.path.dirname(around[-1]))
-    stores = [os.path.join(folder, STORE_FOLDER, ".git") for folder in around]
+    stores = (os.path.join(folder, STORE_FOLDER, ".git") for folder in folders_around(os.path.realpath(start)))
     for path in (start, os.path.join(start, ".git"), *stores):
         if error := barred(path):
             return error

@@ -34,7 +34,6 @@ from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
-from gitmem.values import Value
 
 _MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
 _MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
@@ -220,8 +219,8 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     changes = [change for change in store.repository.changes(old, new) if change.old is None and change.new]
     files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
     omitted = {path: words for path in files if (words := unusable_name(path))}
-    joined = _twins_joined(store.repository, new, files)
-    omitted |= {path: f"{collision_reason(name)}, which has both texts" for path, name in joined.names.items()}
+    names, joined = _twins_joined(store.repository, new, files)
+    omitted |= {path: f"{collision_reason(name)}, which has both texts" for path, name in names.items()}
     added = {path: file_id(path) for path in files if is_fact_path(path)}
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]
@@ -231,19 +230,17 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     if not omitted:
         return None, {}
     message = op_message(Op.REPAIR, f"Leave out {len(omitted)} files that no store can have")
-    contents = {**dict.fromkeys(omitted), **joined.contents}
+    contents = {**dict.fromkeys(omitted), **joined}
     return write_on(store, commits(store.repository.git, [new])[new], message, contents), omitted
 
 
-class _Joined(Value):
-    """Files whose names are the same to some file system: for each the name that stays, and that file's content."""
+def _twins_joined(
+    repository: Repository, commit: str, files: Sequence[str]
+) -> tuple[dict[str, str], dict[str, bytes | None]]:
+    """Merge files of a commit with twins among `files`, whose names are the same to some file system.
 
-    names: dict[str, str]
-    contents: dict[str, bytes | None]
-
-
-def _twins_joined(repository: Repository, commit: str, files: Sequence[str]) -> _Joined:
-    """Merge files of a commit with their twins among `files`, as a merge of two machines does."""
+    Return for each twin the name that stays, and the contents by name.
+    """
     folders = {path[: path.rfind("/") + 1] for path in files}
     entries = repository.files(commit, *sorted(folders - {""}), deep=False) if folders - {""} else []
     entries += repository.files(commit, deep=False) if "" in folders else []
@@ -255,7 +252,7 @@ def _twins_joined(repository: Repository, commit: str, files: Sequence[str]) -> 
     oids = {path: oid for group in twins for path, oid in group.items()}
     sides = dict(zip(oids, repository.blobs([*oids.values()]), strict=True))
     names = {path: min(group) for group in twins for path in group if path != min(group)}
-    return _Joined(names, merge_trees({}, sides, {}).files if sides else {})
+    return names, merge_trees({}, sides, {}).files if sides else {}
 
 
 _MAX_NAMED = 3

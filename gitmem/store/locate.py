@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from gitmem.git.layout import STORE_FOLDER, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_link, is_at_its_place, is_linked
@@ -34,8 +35,7 @@ def find_project(start: str, home: str) -> Project:
     """
     start, home = os.path.realpath(start), os.path.realpath(home)
     at_home = has_home_stores(home)
-    folder = start
-    while True:
+    for folder in folders_around(start):
         is_cut_off = os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
         project = None if is_cut_off else _repository_at(folder)
         # A repository at `.gitmem` is a store's own, not a project's.
@@ -46,10 +46,15 @@ def find_project(start: str, home: str) -> Project:
             return Project(folder, None)
         if at_home and is_store(home_store(Project(folder, None), home)):
             return Project(folder, None)
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return Project(start, None)
-        folder = parent
+    return Project(start, None)
+
+
+def folders_around(folder: str) -> Iterator[str]:
+    """Yield a folder and all above it, the innermost first."""
+    above = ""
+    while folder != above:
+        yield folder
+        above, folder = folder, os.path.dirname(folder)
 
 
 def find_store(start: str, home: str) -> str | None:
@@ -75,11 +80,9 @@ def _store_around(start: str, home: str) -> str | None:
     """Return the store around a folder, as after `cd "$(gitmem path)"`; None if there is none."""
     if STORE_FOLDER not in start.split(os.sep):
         return None
-    folder = start
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        folder, below = os.path.dirname(folder), folder
-        if folder == below:
-            return None
+    folder = next((path for path in folders_around(start) if os.path.lexists(os.path.join(path, ".git"))), None)
+    if folder is None:
+        return None
     projects = os.path.join(user_store(home), HOME_PROJECTS)
     named = os.path.basename(folder) == STORE_FOLDER or os.path.dirname(folder) == projects
     return folder if named and is_store(folder) else None
@@ -158,12 +161,8 @@ def _main_work_tree(linked: str, common: str) -> str:
 
 def _is_submodule(git_dir: str) -> bool:
     """Return whether a git directory is in the `modules/` folder of another, where git keeps submodules."""
-    folder = os.path.dirname(git_dir)
-    while folder != (above := os.path.dirname(folder)):
-        if os.path.basename(folder) == "modules" and _is_git_dir(above):
-            return True
-        folder = above
-    return False
+    above = folders_around(os.path.dirname(git_dir))
+    return any(os.path.basename(path) == "modules" and _is_git_dir(os.path.dirname(path)) for path in above)
 
 
 PRIVATE_FOLDER = "gitmem"
