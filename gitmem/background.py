@@ -219,7 +219,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
         from gitmem.learn.lessons import learn_project
 
         steps.run("knowledge of the project", lambda: learn_project(store))
-    if steps.finished:
+    if steps.finished and os.path.isdir(store.root):
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
 
@@ -255,7 +255,9 @@ class _Steps:
         self.finished = True
 
     def run(self, what: str, step: Callable[[], object]) -> bool:
-        """Run a step; if it fails, write to the log and return False."""
+        """Run a step; if it fails, write to the log and return False. None is run once the store was deleted."""
+        if not os.path.isdir(self._store.root):
+            return False
         try:
             step()
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps

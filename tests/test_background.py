@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from gitmem.learn import end as session_end
 from gitmem.model.exchange import split_fields
 from gitmem.record.read import IDLE, context_used, in_context, read_pending
 from gitmem.store import transcripts
-from gitmem.store.findings import FailureLog
+from gitmem.store.day_log import DayLog
+from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.layers import private_store, set_private
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -281,6 +283,15 @@ def test_upkeep_looks_at_the_documents_that_status_did_not(world):
     assert changed.check_changed(world.store, (), most=1).left > 0
     do_upkeep(world.store, lambda: False)
     assert changed.check_changed(world.store, (), most=0).left == 0
+
+
+def test_a_store_that_was_deleted_does_not_come_back(world):
+    shutil.rmtree(world.root)
+    do_upkeep(world.store, lambda: False)
+    assert not FailureLog(world.store.private).record(failure_of(world.clock.now, "judge", "No answer."))
+    with pytest.raises(FileNotFoundError):
+        DayLog(os.path.join(world.store.private, "models"), days=1, most=1_000).add(world.clock.now, {})
+    assert not world.root.exists()
 
 
 def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(world):

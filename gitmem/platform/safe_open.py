@@ -266,6 +266,12 @@ def make_private(folder: str) -> None:
                 raise
 
 
+def make_last(folder: str) -> None:
+    """Make a folder for the user alone, but none above it: what was deleted with its store does not come back."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+
+
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
     """Atomically write a file of the user in their folder, with `mode` or the mode of new files."""
     make_private(os.path.dirname(path))

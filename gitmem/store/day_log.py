@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.platform.machine import datetime, timedelta
-from gitmem.platform.safe_open import drop_file
+from gitmem.platform.safe_open import drop_file, make_last
 from gitmem.values import Value
 
 _SUFFIX = ".jsonl"
@@ -24,7 +24,7 @@ class DayLog(Value):
 
     def add(self, at: datetime, line: Mapping[str, object]) -> None:
         """Add a line to the file of its day. Raises OSError if it cannot be written, or the file is full."""
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        make_last(self.folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(os.path.join(self.folder, self.name_of(at)), flags, 0o600)
         try:

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime, local
-from gitmem.platform.safe_open import read_end
+from gitmem.platform.safe_open import make_last, read_end
 from gitmem.redact.redact import redact
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -91,7 +91,7 @@ class FailureLog:
         """Add a failure, redacted; return False if it could not be written."""
         with contextlib.suppress(Exception):
             line = _line(failure)
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            make_last(os.path.dirname(self.path))
             with contextlib.suppress(FileNotFoundError):
                 if os.path.getsize(self.path) + len(line) > MAX_BYTES:
                     os.replace(self.path, f"{self.path}.1")

@@ -14,7 +14,7 @@ from gitmem.git.layout import STORE_FOLDER
 from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.machine import install_command, start_detached
-from gitmem.platform.safe_open import read_small, read_text
+from gitmem.platform.safe_open import make_last, read_small, read_text
 from gitmem.store.acceptance import Acceptance, checked_layout
 from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, find_project, home_store, is_store, user_store
 from gitmem.store.spool import Spool
@@ -236,7 +236,7 @@ class Store:
         """Return the store's lock, not acquired yet."""
         from gitmem.git.locking import LockKind, choose_kind, open_lock
 
-        os.makedirs(self.private, mode=0o700, exist_ok=True)
+        make_last(self.private)
         self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
         return open_lock(
             self.repository.git, self.private, kind=self._lock_kind, purpose=purpose, machine=self.context.machine

@@ -28,7 +28,9 @@ def asking(tokens: int = 100, dollars: float | None = 0.01, subject: str = "arch
 
 @pytest.fixture
 def ledger(tmp_path):
-    return Ledger(str(tmp_path / "한 폴더"), Clock())
+    private = tmp_path / "한 폴더"
+    private.mkdir()
+    return Ledger(str(private), Clock())
 
 
 def test_a_question_counts_at_most_until_it_is_answered_and_then_as_it_was(ledger):

@@ -79,7 +79,9 @@ SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 
 @pytest.fixture
 def journal(tmp_path):
-    return FailureLog(str(tmp_path / "private"))
+    private = tmp_path / "private"
+    private.mkdir()
+    return FailureLog(str(private))
 
 
 def test_failures_are_read_as_they_were_written_in_order(journal):
