@@ -23,10 +23,11 @@ from gitmem.history.origin import commits_with, undone_commits
 from gitmem.history.past_days import keep_days
 from gitmem.history.records import removed_versions
 from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
-from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
+from gitmem.model.fact import Fact, is_fact_path, parse_fact
 from gitmem.model.line_edits import LISTED, SECTIONS
 from gitmem.model.lines import marks_of, without_ended
 from gitmem.model.rotation import holders_of, needs_rotation, outdated_archives, plan_rotation
+from gitmem.model.similarity import WEIGHED
 from gitmem.model.validity import in_force
 from gitmem.platform.machine import date, datetime, timedelta
 from gitmem.store.known_facts import known_facts
@@ -277,12 +278,9 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that an undone consolidation had removed."""
-    return frozenset(
-        change.path
-        for commit in commits_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=True)
-        for change in store.repository.changes(commit.parents[0], commit.oid)
-        if change.new is None
-    )
+    commits = commits_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=True)
+    changes = (store.repository.changes(commit.parents[0], commit.oid) for commit in commits)
+    return frozenset(change.path for of_commit in changes for change in of_commit if change.new is None)
 
 
 def _add(store: Store, transaction: Transaction, step: ConsolidationStep) -> bool:
@@ -310,12 +308,9 @@ def _add(store: Store, transaction: Transaction, step: ConsolidationStep) -> boo
 
 def _decisions(facts: Iterable[Fact]) -> dict[str, str]:
     """Return a line for each decision learned from an exchange, by the tail of the exchange's id."""
-    decided = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
-    return {
-        tail_of(fact.sources[0]): f"**{fact.kind.value.title()}**: {' '.join(fact.description.split())}"
-        for fact in facts
-        if fact.kind in decided and fact.sources and not is_timed(fact.sources[0])
-    }
+    said = (fact for fact in facts if fact.kind in WEIGHED and fact.sources and not is_timed(fact.sources[0]))
+    texts = ((fact, " ".join(fact.description.split())) for fact in said)
+    return {tail_of(fact.sources[0]): f"**{fact.kind.value.title()}**: {text}" for fact, text in texts}
 
 
 def sentences(most: int, text: str, period: str) -> str:

@@ -100,14 +100,10 @@ def summarize_archive(store: Store, transaction: Transaction, archive: str, text
 def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
     """Add or replace a summary; False if unchanged. Any but an offline one removes a stored unusable reply."""
     name = summary.archive.rpartition("/")[2]
-    message = op_message(
-        Op.SUMMARIZE,
-        f"Summarize {name} ({summary.method})",
-        (Trailer.ARCHIVE, summary.archive),
-        (Trailer.MODEL, "" if summary.method == OFFLINE else summary.method),
-        (Trailer.SESSION, session),
-        (Trailer.HOST, summary.provider),
-    )
+    model = "" if summary.method == OFFLINE else summary.method
+    about = ((Trailer.ARCHIVE, summary.archive), (Trailer.MODEL, model), (Trailer.SESSION, session))
+    subject = f"Summarize {name} ({summary.method})"
+    message = op_message(Op.SUMMARIZE, subject, *about, (Trailer.HOST, summary.provider))
     path = summary_path(summary.archive)
     data = transaction.read(path)
     if data is None or parse_document(data) != cleaned(summary):  # else only the time would change

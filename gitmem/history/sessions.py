@@ -52,12 +52,11 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
         if commit.session:
             by_session.setdefault(commit.session, []).append(commit)
     undone, files = _undone(store, every), session_files(store)
-    listed = [
-        _session(identifier, commits[::-1], quoting[::-1], files)
-        for identifier, commits in by_session.items()
+    listed = []
+    for identifier, commits in by_session.items():
         # Where the requests were undone one by one, what was learned of them went with them.
-        if (quoting := [commit for commit in _quoting(commits) if commit.commit not in undone])
-    ]
+        if quoting := [commit for commit in _quoting(commits) if commit.commit not in undone]:
+            listed.append(_session(identifier, commits[::-1], quoting[::-1], files))
     return sorted(listed, key=lambda session: session.last, reverse=True)
 
 

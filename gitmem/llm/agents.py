@@ -186,7 +186,7 @@ def _answer(text: object, usage: object = None, model: object = "", names: Seque
     return ModelAnswer(reply, model, sum(counted(value, "") for value in tokens_in), counted(tokens_out, reply))
 
 
-def _one(out: bytes) -> dict[str, object]:
+def _last_object(out: bytes) -> dict[str, object]:
     """Return an output's JSON object, or the last one of its list; {} for any other output."""
     try:
         value = json.loads(out) if len(out) <= MOST_BYTES else None
@@ -198,7 +198,7 @@ def _one(out: bytes) -> dict[str, object]:
 
 def _read_result(out: bytes) -> ModelAnswer:
     """Read the object that claude, qwen and droid print: a value by the schema, or a text."""
-    reply = _one(out)
+    reply = _last_object(out)
     refused = reply.get("stop_reason") == "refusal"
     if reply.get("is_error") is True and not refused:
         status = reply.get("api_error_status")
@@ -225,7 +225,7 @@ def _read_codex(out: bytes) -> ModelAnswer:
 
 
 def _read_gemini(out: bytes) -> ModelAnswer:
-    reply = _one(out[out.find(b"{") :])
+    reply = _last_object(out[out.find(b"{") :])
     if "error" in reply and not reply.get("response"):
         raise _FailedError(field(reply["error"], "message"))
     models = field(reply.get("stats"), "models")

@@ -201,11 +201,8 @@ def memory_save(
         raise RefusedError("There is nothing to save: content is empty.")
     path = daily_path(f"{store.context.clock():%Y-%m-%d}")
     saved = save_text(store, text, kind, tags, session=session, host=_name(call.host))
-    notices = [
-        *saved.notices,
-        *filter(None, [saved.known]),
-        *([f"memory.md was full and became {saved.archive}."] if saved.archive else []),
-    ]
+    became = f"memory.md was full and became {saved.archive}." if saved.archive else ""
+    notices = [*saved.notices, *filter(None, (saved.known, became))]
     about = {"path": path, "tokens": estimate_tokens(text), "redacted": saved.redacted, "notices": notices}
     return SaveResult(id=saved.id, commit=saved.commit, **about)
 

@@ -73,13 +73,7 @@ def title_of(error: ErrorSignature) -> str:
 FOLDER = "episodes"
 KIND = "episode"
 _TEXTS = {"problem": "Problem", "solution": "Solution"}
-_LISTS = {
-    "plan": "Plan",
-    "decisions": "Decisions",
-    "gotchas": "Gotchas",
-    "tips": "Tips",
-    "links": "Exchanges",
-}
+_LISTS = {"plan": "Plan", "decisions": "Decisions", "gotchas": "Gotchas", "tips": "Tips", "links": "Exchanges"}
 _CONTEXT = "Context"
 
 
@@ -168,7 +162,5 @@ def _told(body: str) -> dict[str, Any]:
         else:
             sections.setdefault(title, []).append(line)
     texts = {name: " ".join(sections.get(title, ())) for name, title in _TEXTS.items()}
-    return texts | {
-        name: tuple(line.removeprefix("- ") for line in sections.get(title, ()) if line.startswith("- "))
-        for name, title in _LISTS.items()
-    }
+    lists = ((name, sections.get(title, ())) for name, title in _LISTS.items())
+    return texts | {name: tuple(line[2:] for line in lines if line.startswith("- ")) for name, lines in lists}

@@ -22,16 +22,14 @@ _LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))  # precedes the fix 
 def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:
     """Return the errors of a session, each once a turn; files are relative to the project.
 
-    What was changed did not help if the same command then failed by the same error: each case but the last.
-
-    An error left by its turn may be fixed in one of the next turns, when its command works.
+    What was changed did not help if the same command then failed by the same error: each case but the last. An error
+    left by its turn may be fixed in one of the next turns, when its command works.
     """
-    listed = list(turns)
-    return [
-        occurrence
-        for at, turn in enumerate(listed)
-        for occurrence in _of_turn(turn, tuple(filter(None, (project, turn.cwd))), listed[at + 1 : at + 1 + _NEXT])
-    ]
+    listed, occurrences = list(turns), list[ErrorOccurrence]()
+    for at, turn in enumerate(listed):
+        roots = tuple(filter(None, (project, turn.cwd)))
+        occurrences += _of_turn(turn, roots, listed[at + 1 : at + 1 + _NEXT])
+    return occurrences
 
 
 def with_errors(turns: Sequence[Turn]) -> list[Turn]:
@@ -48,11 +46,8 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             last = _fixed_later(last, turn, following)
         elif last.again and not last.meanwhile:  # another error came between
             last = last._replace(fixed_by="")
-        tried = [
-            failure._replace(fixed_by="")
-            for failure, after in pairwise(failures)
-            if failure.again and failure.meanwhile and runs_again(failure.command, after.command)
-        ]
+        pairs = ((failure, after) for failure, after in pairwise(failures) if failure.again and failure.meanwhile)
+        tried = [first._replace(fixed_by="") for first, after in pairs if runs_again(first.command, after.command)]
         cases = tuple(_case(turn, failure, roots) for failure in (*tried, last))
         yield ErrorOccurrence(error, cases, relative_files(turn.files, roots)[:MAX_FILES], scope)
 

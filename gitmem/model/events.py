@@ -242,12 +242,9 @@ def _key_of(result: object) -> str:
 
 def _steps(steps: object, *names: str) -> tuple[tuple[str, str, str], ...]:
     listed = [step for step in steps[:_MAX_STEPS] if isinstance(step, dict)] if isinstance(steps, list) else []
-    rows = ((_first(step, names, MAX_DETAIL), _string(step, "status")) for step in listed)
-    return tuple(
-        (text, status if status in _STATES else "pending", "")
-        for text, status in rows
-        if text and status not in GIVEN_UP
-    )
+    every = ((_first(step, names, MAX_DETAIL), _string(step, "status")) for step in listed)
+    rows = ((text, status) for text, status in every if text and status not in GIVEN_UP)
+    return tuple((text, status if status in _STATES else "pending", "") for text, status in rows)
 
 
 def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
@@ -278,12 +275,8 @@ def edits_of(tool: str, tool_input: Mapping[str, object]) -> list[Edit]:
     if _BEGIN in patch:
         return _patched(patch)
     path, edits = _first(tool_input, PATHS, _MAX_NAME), tool_input.get("edits")
-    listed = edits if isinstance(edits, list) else [tool_input]
-    pairs = (
-        (_first(edit, _BEFORE, _MAX_CHARACTERS), _first(edit, _AFTER, _MAX_CHARACTERS))
-        for edit in listed
-        if isinstance(edit, dict)
-    )
+    listed = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [tool_input]
+    pairs = ((_first(edit, _BEFORE, _MAX_CHARACTERS), _first(edit, _AFTER, _MAX_CHARACTERS)) for edit in listed)
     lines = tuple(line for before, after in pairs for line in _differing(before, after))
     return [Edit(path, lines)] if path else []
 

@@ -181,8 +181,11 @@ def is_negated(text: str) -> bool:
 
 def is_same_fact(fact: Fact, known: Fact) -> bool:
     """Return whether two facts have one id, or are of comparable kinds and say the same."""
-    is_alike = fact.kind == known.kind or (fact.kind in WEIGHED and known.kind in WEIGHED)
-    return fact.id == known.id or (is_alike and says_the_same(fact.description, known.description))
+    return fact.id == known.id or (_are_of_a_kind(fact, known) and says_the_same(fact.description, known.description))
+
+
+def _are_of_a_kind(fact: Fact, known: Fact) -> bool:
+    return fact.kind == known.kind or (fact.kind in WEIGHED and known.kind in WEIGHED)
 
 
 def says_the_same(claim: str, rival: str) -> bool:
@@ -300,33 +303,22 @@ def may_concern(text: str, rival: str) -> bool:
 
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the newest facts in force, of the same part of the project, that may contradict a new fact."""
+    if new.kind not in WEIGHED:
+        return ()
     words = {*content_of(new.description), *_set_aside(new.description)}
     begins = tuple(word[:3] for word in words)  # a quick test: most facts contain none of these
-    rivals = [
-        fact
-        for fact in facts
-        if new.kind in WEIGHED
-        and fact.kind in WEIGHED
-        and fact.id != new.id
-        and do_meet(fact.scope, new.scope)
-        and any(begin in fact.description.casefold() for begin in begins)
-        and contradict(fact.description, new.description)
-    ]
+    weighed = (fact for fact in facts if fact.kind in WEIGHED and fact.id != new.id and do_meet(fact.scope, new.scope))
+    near = (fact for fact in weighed if any(begin in fact.description.casefold() for begin in begins))
+    rivals = [fact for fact in near if contradict(fact.description, new.description)]
     return tuple(sorted(rivals, key=lambda fact: (fact.created, fact.id))[-MOST_DISPUTED:])
 
 
 def twin_of(new: Fact, facts: Iterable[Fact]) -> Fact | None:
     """Return the fact in force with the same words as a new fact, shown in the same parts of the project or more."""
-    return next(
-        (
-            fact
-            for fact in facts
-            if (fact.kind == new.kind or {fact.kind, new.kind} <= {*WEIGHED})
-            and (not fact.scope or (new.scope and {*new.scope} <= {*fact.scope}))
-            and (fact.id == new.id or has_same_words(fact.description, new.description))
-        ),
-        None,
-    )
+    shown = (fact for fact in facts if not fact.scope or (new.scope and {*new.scope} <= {*fact.scope}))
+    alike = (fact for fact in shown if _are_of_a_kind(fact, new))
+    same = (fact for fact in alike if fact.id == new.id or has_same_words(fact.description, new.description))
+    return next(same, None)
 
 
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:

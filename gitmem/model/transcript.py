@@ -257,9 +257,8 @@ _MAX_INPUT = 2_000  # characters of one argument of a tool
 def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
     """Yield a transcript's lines for L1, without injected text; tool results are cut to `result_chars` characters.
 
-    Results of gitmem's own tools are left out, as the memory has them already.
-
-    `clean` removes secrets from a text before it is truncated, so that none is cut in two and missed.
+    Results of gitmem's own tools are left out, as the memory has them already. `clean` removes secrets from a text
+    before it is truncated, so that none is cut in two and missed.
     """
     own: set[str] = set()
     for part in parts:

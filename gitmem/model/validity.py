@@ -234,13 +234,12 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 def dispute(facts: Mapping[str, Fact], first: str, second: str) -> dict[str, Fact]:
     """Mark two facts as contradicting each other, without superseding either, for a user to decide; return both."""
-    return {
-        fact: facts[fact]._replace(
-            review=tuple(dict.fromkeys((*facts[fact].review, rival))),
-            supersedes=tuple(name for name in facts[fact].supersedes if name != rival),
-        )
-        for fact, rival in ((first, second), (second, first))
-    }
+    changed = {}
+    for fact, rival in ((first, second), (second, first)):
+        review = tuple(dict.fromkeys((*facts[fact].review, rival)))
+        supersedes = tuple(name for name in facts[fact].supersedes if name != rival)
+        changed[fact] = facts[fact]._replace(review=review, supersedes=supersedes)
+    return changed
 
 
 def settle_both(facts: Mapping[str, Fact], first: str, *others: str) -> dict[str, Fact]:

@@ -29,10 +29,7 @@ _SHORTEST = len("2026-11")  # the shortest name that gitmem makes, without suffi
 KEPT_BESIDE = ".edited-"  # marks the name of a user's version that gitmem kept beside the memory's
 
 # Names that only a sync service, a file manager or an editor gives: to a copy, and to a file of its own.
-_COPY = (
-    r"\.sync-conflict-[0-9]{8}-[0-9]{6}|\([^()/]{0,200}(?:conflicted copy|in conflict)[^()/]{0,200}\)"
-    r"|_conflict-[0-9]{8}-[0-9]{6}"
-)
+_COPY = r"(?:\.sync-|_)conflict-[0-9]{8}-[0-9]{6}|\([^()/]{0,200}(?:conflicted copy|in conflict)[^()/]{0,200}\)"
 _LITTER = (
     r"\._.*|\.nfs[0-9a-f]{8,}|\.~lock\..*#|\.fuse_hidden.*|\.syncthing\..*\.tmp|~syncthing~.*|4913|\.goutputstream-.*"
 )
@@ -95,10 +92,8 @@ def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
     if (started := re.match(_BEGINS_WITH_ID, name)) and folder:
         same = (known for known in tracked(folder.partition("/")[0]) if file_id(known) == started[1] and known != path)
         return min(same, key=rank, default="")
-    beside = (
-        known for known in tracked(folder) if known.rpartition("/")[0] == folder and (folder or known in _OWN.values())
-    )
-    same = (known for known in beside if known != path and _is_name_of_copy(name, known))
+    beside = (known for known in tracked(folder) if known.rpartition("/")[0] == folder and known != path)
+    same = (known for known in beside if (folder or known in _OWN.values()) and _is_name_of_copy(name, known))
     return "" if KEPT_BESIDE in name else min(same, key=rank, default="")
 
 

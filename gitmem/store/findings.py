@@ -1,6 +1,4 @@
-"""Failures and findings, kept for `gitmem doctor` and `gitmem status`.
-
-Failures of hooks are visible only in the failure log, which `gitmem doctor` shows.
+"""Findings of checks, and the failure log, in which alone failures of hooks are seen (`gitmem doctor`).
 
 `log/gitmem.log` of the private folder has one JSON object a line; at 1 MB it becomes `gitmem.log.1`. Writing to it
 raises no error, so that reporting a failure never adds one.

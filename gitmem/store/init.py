@@ -328,11 +328,8 @@ def _add_files(store: Store) -> None:
     """Commit the initial files that are missing."""
 
     def plan(transaction: Transaction) -> None:
-        missing = {
-            path: read_resource("templates", "store", name)
-            for path, name in _FILES.items()
-            if transaction.read(path) is None
-        }
+        names = {path: name for path, name in _FILES.items() if transaction.read(path) is None}
+        missing = {path: read_resource("templates", "store", name) for path, name in names.items()}
         attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
         if b"merge=gitmem" not in attributes:
             end = b"\n" * bool(attributes and not attributes.endswith(b"\n"))

@@ -180,7 +180,7 @@ def _other_layer(view: View) -> Store:
     if not store.is_private:
         return finish_purge(store_for_session(store, "", private=True))
     stores = (finish_purge(Store(project.root, store.context)) for project in view.projects)
-    team = next((one for one in stores if (own := private_store(one)) and own.root == store.root), None)
+    team = next((known for known in stores if (own := private_store(known)) and own.root == store.root), None)
     if team is None:
         raise RefusedError("The project that this is private to is not on this machine any more.")
     return team
@@ -189,8 +189,8 @@ def _other_layer(view: View) -> Store:
 def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult:
     """Show a preview and ask whether to delete the words of facts for good; if confirmed, do it."""
     store = view.store
-    told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
-    words = sorted({line.strip() for text in told for line in text.splitlines()} - {""}, key=len, reverse=True)
+    texts = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
+    words = sorted({line.strip() for text in texts for line in text.splitlines()} - {""}, key=len, reverse=True)
     # A fact has a capital and a period that its source may lack. But a short text without them may be part of other
     # words, as "use uv" of "because uvicorn".
     loose = (f"(?i:{re.escape(line.rstrip(_ENDS))})" for line in words if len(line.encode()) > _FEW)
@@ -208,12 +208,8 @@ def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[st
     """Return the lines outside the facts' own files that lose words, split so that every other part is lost."""
     texts = sorted((text.decode("utf-8", "replace") for text in plan.texts), key=len, reverse=True)
     lost = re.compile(f"({'|'.join(map(re.escape, texts))})")
-    lines = (
-        (path, line)
-        for path in plan.purge.files
-        if path not in own
-        for line in (store.read(path) or b"").decode("utf-8", "replace").splitlines()
-    )
+    contents = ((path, store.read(path) or b"") for path in plan.purge.files if path not in own)
+    lines = ((path, line) for path, data in contents for line in data.decode("utf-8", "replace").splitlines())
     return [{"path": path, "parts": parts} for path, line in lines if len(parts := lost.split(line)) > 1]
 
 

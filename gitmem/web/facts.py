@@ -50,19 +50,12 @@ def show_facts(view: View) -> dict[str, Any]:
     """Return a page of the facts that match the query, the newest first, beginning after the fact `after`."""
     every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
-    facts = [
-        fact
-        for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
-        if _is_wanted(statuses[fact.id], which) and kind in ("", fact.kind) and words in fact.description.casefold()
-    ]
+    fitting = (fact for fact in every if kind in ("", fact.kind) and words in fact.description.casefold())
+    facts = [fact for fact in fitting if _is_wanted(statuses[fact.id], which)]
+    facts.sort(key=lambda fact: (fact.when, fact.id), reverse=True)
     page, around = view.page_of(facts)
-    return {
-        **around,
-        "facts": [ticked(view, fact, statuses[fact.id]) for fact in page],
-        "show": which,
-        "kind": kind,
-        "q": view.word("q"),
-    }
+    listed = [ticked(view, fact, statuses[fact.id]) for fact in page]
+    return {**around, "facts": listed, "show": which, "kind": kind, "q": view.word("q")}
 
 
 def show_fact(view: View, identifier: str) -> dict[str, Any]:

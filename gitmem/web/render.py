@@ -22,6 +22,7 @@ from gitmem.document.ids import short_session
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.model.fact import UNDATED
 from gitmem.platform.machine import read_resource, resource
+from gitmem.platform.safe_open import replace_file
 from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
@@ -124,8 +125,6 @@ def _environment() -> Environment:
         "number": count,
         "words": marked_words,
         "size": bytes_of,
-    }
-    made.filters |= {
         "told": _told,
         "time": _time,
         "clock": pass_context(lambda around, text: _time(around, text, "%H:%M")),
@@ -160,13 +159,13 @@ def visible(text: str) -> str:
         return text
 
     def name(match: re.Match[str]) -> str:
-        one = match[0]
-        if unicodedata.category(one) not in _HIDDEN and not re.match(f"[{_EMPTY}]", one):
-            return one
+        letter = match[0]
+        if unicodedata.category(letter) not in _HIDDEN and not re.match(f"[{_EMPTY}]", letter):
+            return letter
         around = text[max(match.start() - 2, 0) : match.start()] + text[match.end() : match.end() + 1]
-        if one == _JOINER and any(unicodedata.category(near) == "So" for near in around):
-            return one
-        return "" if one == "\r" else f"⟨U+{ord(one):04X}⟩"
+        if letter == _JOINER and any(unicodedata.category(near) == "So" for near in around):
+            return letter
+        return "" if letter == "\r" else f"⟨U+{ord(letter):04X}⟩"
 
     return _SUSPECT.sub(name, text)
 
@@ -262,7 +261,4 @@ def _link(address: str, up: str) -> str:
 
 
 def _write(folder: str, name: str, data: bytes) -> None:
-    path = os.path.join(folder, *name.split("/"))
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:  # whatever the umask
-        file.write(data)
+    replace_file(os.path.join(folder, *name.split("/")), data, mode=0o600)  # whatever the umask
