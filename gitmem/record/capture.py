@@ -89,10 +89,11 @@ def _log_change(transaction: Transaction, turn: Turn, entry: Entry, saved: tuple
 def _updated(before: Fields, new: Fields) -> Fields:
     """Return a saved exchange with missing fields added; a second delivery replaces no words.
 
-    An exchange without an answer was saved during its turn: the new fields contain the whole turn.
+    An exchange without an answer was saved during its turn: the new fields contain the whole turn. So they do where
+    the agent went on after its answer, which they then have among what it said.
     """
     request, words = _asked(before, new)
-    if not before.answer:
+    if not before.answer or (new.answer and before.answer in new.said):
         said, files = (tuple(dict.fromkeys(both)) for both in (before.said + new.said, before.files + new.files))
         return new._replace(request=request, said=said, files=files, words=words)
     return before._replace(

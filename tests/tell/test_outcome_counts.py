@@ -164,6 +164,8 @@ def test_a_turn_that_goes_on_is_one_exchange(world, tmp_path):
     session.deliver("Stop", at, "p-1", last_assistant_message="The linter is content, too.")
     finish(world, session)
     assert [one.op for one in records(world.store)].count("turn") > 1
+    log = (world.store.read("daily/2026/10/2026-10-03.md") or b"").decode()
+    assert "**Answer:** The linter is content, too." in log and "**Said:** It builds now." in log
     figures = measure(world.store)
     assert (figures["usage"]["exchanges"], sum(figures["learning"]["exchanges"].values())) == (1, 1)
 
