@@ -9,12 +9,12 @@ Dataclasses are for what a tuple cannot be: one that changes (`purge.rewrite.App
 
 from __future__ import annotations
 
-__all__ = ["IO", "TYPE_CHECKING", "Any", "BinaryIO", "NoReturn", "Self", "TextIO", "TypeVar", "Value"]
+__all__ = ["IO", "TYPE_CHECKING", "Any", "BinaryIO", "Generic", "NoReturn", "Self", "TextIO", "TypeVar", "Value"]
 
 TYPE_CHECKING = False  # for all modules that a save loads: `typing` has it too, but costs 16 million instructions
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import IO, Any, BinaryIO, ClassVar, NoReturn, Self, TextIO, TypeVar, dataclass_transform
+    from typing import IO, Any, BinaryIO, ClassVar, Generic, NoReturn, Self, TextIO, TypeVar, dataclass_transform
 
     @dataclass_transform(frozen_default=True)
     class Value:
@@ -34,6 +34,14 @@ else:
 
     def TypeVar(*_args, **_bounds):  # noqa: N802
         """Stand for a type that only a type checker needs."""
+
+    class Generic:
+        """Stand for the base of a generic class."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, _type):
+            return cls
 
     class Value(tuple):
         """A value whose fields are the class's annotations, in order, with the defaults given there."""

@@ -12,18 +12,12 @@ from collections.abc import Mapping
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.layout import MEMORY_BRANCH, being_added, find_layout, linked_git_dir
 from gitmem.git.process import Git, git_version, git_without_repository
+from gitmem.git.root import make_root, seed_branch
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.platform.safe_open import drop_file, read_text
 
 _MEMORY = f"refs/heads/{MEMORY_BRANCH}"
 _REMOTE_MEMORY = f"refs/remotes/origin/{MEMORY_BRANCH}"
-ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
-# The same first commit on every machine: all stores share history from the beginning (docs/format.md, "Commits").
-_ROOT_IDENTITY = {
-    f"GIT_{role}_{field}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for field, value in (("NAME", "gitmem"), ("EMAIL", "gitmem@localhost"), ("DATE", "@0 +0000"))
-}
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _EXCLUDED = b"# by gitmem:\n"
 _BUILDING = ".git.new-"
@@ -55,19 +49,6 @@ def clear_building(path: str) -> None:
     for name in os.listdir(path):
         if name.startswith(_BUILDING):
             shutil.rmtree(os.path.join(path, name), ignore_errors=True)
-
-
-def seed_branch(git: Git, ref: str = f"refs/heads/{MEMORY_BRANCH}") -> None:
-    """Point a branch, by default the memory branch, to the root commit, unless it exists."""
-    if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
-        git.run("update-ref", "-m", "gitmem init", ref, make_root(git), "")
-
-
-def make_root(git: Git) -> str:
-    """Write the root commit and return its id."""
-    tree = git.run("hash-object", "-t", "tree", "-w", "--stdin", stdin=b"").decode().strip()
-    commit = git.run("commit-tree", tree, stdin=ROOT_MESSAGE.encode(), env=_ROOT_IDENTITY)
-    return commit.decode().strip()
 
 
 def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str], start: str | None = None) -> None:

@@ -20,7 +20,7 @@ from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
 from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
-from gitmem.git.setup import ROOT_MESSAGE
+from gitmem.git.root import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import plain_files, read_file
 from gitmem.purge.erased import AUTHOR, Erased, author_key, find_erased, session_key

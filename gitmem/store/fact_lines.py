@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
@@ -20,6 +19,7 @@ from gitmem.model.fact import FOLDER, MAX_DESCRIPTION, PATH, Fact, FactKind, par
 from gitmem.model.line_edits import LISTED, SECTIONS, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.model.rotation import counted_down
 from gitmem.model.validity import reworded
+from gitmem.platform.machine import datetime
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 

@@ -19,12 +19,12 @@ from gitmem.git.layout import STORE_FOLDER, Layout, find_layout
 from gitmem.git.locking import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository
+from gitmem.git.root import make_root
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,
     exclude,
     make_repository,
-    make_root,
     memory_branch,
     remote_memory,
     unexcluded,

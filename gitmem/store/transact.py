@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeVar
 
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError, UnfinishedPurgeError
@@ -18,13 +17,13 @@ from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, 
 from gitmem.git.index import DRAFT, IndexUpdate, clear_left_lock
 from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.lock import Lock
-from gitmem.git.setup import seed_branch
+from gitmem.git.root import seed_branch
 from gitmem.git.worktree import Staged
 from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.store.store import PURGING, Store
 from gitmem.store.tip_files import drop_copies
 from gitmem.store.transaction import LineRule, Transaction
-from gitmem.values import Value
+from gitmem.values import Generic, TypeVar, Value
 
 T = TypeVar("T")
 

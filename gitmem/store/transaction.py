@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 
 from gitmem.document.code_lines import without_digests
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
@@ -17,6 +16,7 @@ from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.objects import PathChange
 from gitmem.git.trust import GITMEM, Identity
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import Redacted, redact, without
 from gitmem.store.store import Store

@@ -21,7 +21,7 @@ from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.repository import RefMoves, Repository, blob_id, move_refs, read_refs
-from gitmem.git.setup import make_root
+from gitmem.git.root import make_root
 from gitmem.model.exchange import file_name
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import MAX_FILE_BYTES

@@ -31,7 +31,8 @@ from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs
-from gitmem.git.setup import check_out, make_root
+from gitmem.git.root import make_root
+from gitmem.git.setup import check_out
 from gitmem.history.sessions import count_sessions
 from gitmem.model.validity import fact_statuses
 from gitmem.platform.machine import Context, is_running

@@ -19,7 +19,7 @@ from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
-from gitmem.git.setup import make_root
+from gitmem.git.root import make_root
 from gitmem.git.trust import Signatures
 from gitmem.store import arrivals
 from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsigned, reserved_folders

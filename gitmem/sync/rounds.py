@@ -16,7 +16,7 @@ from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import RefMoves, move_refs
-from gitmem.git.setup import make_root
+from gitmem.git.root import make_root
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import drop_file, read_text, replace_file
 from gitmem.purge.records import purge_notices, read_state, record_path

@@ -11,7 +11,7 @@ from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.repository import RefMoves, move_refs, read_refs
-from gitmem.git.setup import make_root
+from gitmem.git.root import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
 from gitmem.store.store import Store

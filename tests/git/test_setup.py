@@ -7,13 +7,12 @@ import pytest
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.layout import find_layout
 from gitmem.git.process import Git
+from gitmem.git.root import make_root, seed_branch
 from gitmem.git.setup import (
     add_linked_work_tree,
     exclude,
     make_repository,
-    make_root,
     remote_memory,
-    seed_branch,
     unexcluded,
 )
 from tests.conftest import RunsGit

@@ -8,7 +8,7 @@ import pytest
 from gitmem.config.read import MAX_BYTES
 from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.process import Git
-from gitmem.git.setup import make_root
+from gitmem.git.root import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.entrance import SMALL
 from gitmem.store.init import Place, init_store

@@ -165,7 +165,8 @@ def test_a_turn_that_goes_on_is_one_exchange(world, tmp_path):
     finish(world, session)
     assert [one.op for one in records(world.store)].count("turn") > 1
     log = (world.store.read("daily/2026/10/2026-10-03.md") or b"").decode()
-    assert "**Answer:** The linter is content, too." in log and "**Said:** It builds now." in log
+    assert "**Answer:** The linter is content, too." in log
+    assert "**Said:** It builds now." in log
     figures = measure(world.store)
     assert (figures["usage"]["exchanges"], sum(figures["learning"]["exchanges"].values())) == (1, 1)
 

@@ -9,10 +9,10 @@ from gitmem.cli.arguments import MOST_BYTES, Args, text_of
 from gitmem.cli.table import PARTS
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, UsageError, disk_errors
-from gitmem.history.sessions import named_session
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import labelled, save_text
 from gitmem.store.layers import store_for_session
+from gitmem.store.store import Store
 
 _AS_COMMAND = 2  # words: `save pause 1h` is no text, `save private customers pay later` is
 
@@ -34,7 +34,7 @@ def run_save(args: Args, app: App) -> None:
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
     store = app.open()
-    session = named_session(store, args.session) or app.session()
+    session = _named(store, args.session) or app.session()
     store = finish_purge(store_for_session(store, session))
     kind, text = labelled(MemoryType(args.type), text)
     with disk_errors("Nothing was saved"), app.waiting():
@@ -50,6 +50,14 @@ def run_save(args: Args, app: App) -> None:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(value, "\n".join(lines), OWN)
     store.maintain_later()
+
+
+def _named(store: Store, prefix: str | None) -> str:
+    if not prefix:
+        return ""
+    from gitmem.history.sessions import named_session  # 10 ms, of the 60 of a save
+
+    return named_session(store, prefix)
 
 
 def _text(args: Args, app: App) -> str:
