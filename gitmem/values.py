@@ -3,8 +3,8 @@
 A save is a process that lives for a few dozen milliseconds, so what it costs to *define* its forty value types counts:
 measured in instructions, a frozen dataclass with four fields takes 5 million and brings `inspect`, a `NamedTuple` 2
 million and brings `typing`, a `Value` 0.1 million. (Bare Python starts in 39 million.) So all values are of this base.
-Dataclasses are for what a tuple cannot be: one that changes (`purge.rewrite.Applied`), a generic one
-(`llm.ask.AskResult`), one that keeps what it computed (`web.view.View`).
+Dataclasses are for what a tuple cannot be: one that changes (`purge.rewrite.Applied`), one that keeps what it computed
+(`web.view.View`).
 """
 
 from __future__ import annotations

@@ -69,4 +69,4 @@ def test_there_is_one_base_of_values():
     found = {path.relative_to(room).as_posix(): path.read_text(encoding="utf-8") for path in room.rglob("*.py")}
     assert {name for name, text in found.items() if "NamedTuple)" in text} == set()
     others = {name for name, text in found.items() if "\n@dataclass" in text}
-    assert others == {"llm/ask.py", "purge/rewrite.py", "web/view.py"}  # what no tuple can be: see gitmem.values
+    assert others == {"purge/rewrite.py", "web/view.py"}  # what no tuple can be: see gitmem.values

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gitmem.archive.extractive import summarise
 from gitmem.archive.summary import (
@@ -210,7 +209,7 @@ def _asked(store: Store, archive: str, text: str) -> tuple[AskResult[Summary], i
         if asked.value is None:
             break
     priced = [dollar for dollar in dollars if dollar is not None]
-    return replace(asked, dollars=sum(priced) if len(priced) == len(dollars) else None), len(dollars)
+    return asked._replace(dollars=sum(priced) if len(priced) == len(dollars) else None), len(dollars)
 
 
 def _brief(store: Store, text: str) -> tuple[str, str, bool]:

@@ -5,18 +5,14 @@ Control characters are removed from text of a file or a commit, since an escape 
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
-from datetime import datetime
 
-from gitmem.archive.rotate import RotatedFile
 from gitmem.cli.app import App
-from gitmem.document.ids import MEMORY, short_session
+from gitmem.document.ids import short_session
 from gitmem.errors import RefusedError
 from gitmem.history.origin import BlamedLine, EntryFound
 from gitmem.history.records import CommitRecord, Difference
-from gitmem.platform.machine import UTC
 from gitmem.store.findings import Finding
 from gitmem.store.store import Store
 from gitmem.text.terminal import cells, clipped, fields, padded, plain
@@ -188,47 +184,6 @@ def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
         f"{date:<16}  {plain(who):<{width}}  {commit:<{SHORT}}  {line.number:>{digits}}  {plain(line.text)}".rstrip()
         for date, who, commit, line in rows
     )
-
-
-def index_value(files: Sequence[RotatedFile]) -> dict[str, object]:
-    """Return the rotations in the shape of `memory-index.json`."""
-    return {
-        "version": 1,
-        "current": MEMORY,
-        "rotatedFiles": [
-            {
-                "file": os.path.basename(item.path),
-                "rotatedAt": _utc(item.rotated_at),
-                **fields(item, "tokens bytes=size lines"),
-                "dateRange": dict(zip(("first", "last"), item.days or (None, None), strict=True)),
-                "summary": os.path.basename(item.summary),
-                "summaryGenerated": item.summarized,
-            }
-            for item in files
-            if item.present
-        ],
-        "stats": {"totalRotations": len(files), "lastRotation": _utc(files[-1].rotated_at) if files else None},
-    }
-
-
-def _utc(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def index_table(files: Sequence[RotatedFile]) -> str:
-    """Return the rotations in columns."""
-    if not files:
-        return "No rotation yet: memory.md has not reached its threshold."
-    rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
-    for item in files:
-        days = " to ".join(dict.fromkeys(item.days or ("-",)))
-        state = "yes" if item.summarized else "no"
-        name = item.path if item.present else f"({item.path})"
-        rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
-    gone = sum(not item.present for item in files)
-    total = f"{len(files)} rotation{'s' if len(files) > 1 else ''}"
-    note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
-    return plain(f"{table(rows)}\n\n{note}")
 
 
 def _whose(record: CommitRecord, store: Store) -> str:

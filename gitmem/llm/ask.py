@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Generic, TypeVar
 
 from gitmem.config.values import SummaryConfig
-from gitmem.llm.http import Patience
 from gitmem.llm.ledger import Asking, Spent, SpentError, ledger
 from gitmem.llm.protocol import (
     AGENTS,
@@ -25,6 +22,7 @@ from gitmem.llm.protocol import (
     DeadlineError,
     Model,
     ModelAnswer,
+    Patience,
     ProviderError,
     Question,
     RefusalError,
@@ -39,6 +37,7 @@ from gitmem.redact.redact import change_strings, redact
 from gitmem.store.findings import MODEL, FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
+from gitmem.values import Generic, TypeVar, Value
 
 _NO_MODEL = "no model is named; 'gitmem config --user summary.provider agent' names one"
 _BY_AGENT = "the agent sums it up in its next session, as summary.provider is host"
@@ -48,8 +47,7 @@ PATIENCE = Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 _COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
 
 
-@dataclass(frozen=True, slots=True)
-class AskResult(Generic[T]):
+class AskResult(Value, Generic[T]):
     """The result of a question: the value read from the reply, or None and `why`.
 
     `raw` is the last reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries, None if

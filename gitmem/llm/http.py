@@ -6,9 +6,8 @@ Redirects are not followed, since they would pass the key to another server.
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -17,35 +16,20 @@ from socket import SHUT_RDWR, socket
 from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
-from gitmem.values import Value
+from gitmem.llm.protocol import (
+    ONCE,
+    AnswerError,
+    ConnectionFailedError,
+    DeadlineError,
+    Patience,
+    ProviderError,
+    StatusError,
+)
 
 MOST_BYTES = 16_000_000  # of an answer
 _BLOCK = 1 << 16
 _SHOWN = 300  # characters of a server's message
-_LONGEST_WAIT = 300.0  # seconds that a server may ask for
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-class Patience(Value):
-    """The number of tries and the seconds between them: `first`, doubled each time, at most `longest`.
-
-    `random` returns a number from 0 to 1, which changes a pause by up to half, so that clients do not retry in step.
-    """
-
-    tries: int = 4
-    first: float = 1.0
-    longest: float = 30.0
-    sleep: Callable[[float], None] = time.sleep
-    random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
-
-    def pause(self, number: int, asked: float) -> float:
-        """Return the pause after so many failures, at least as long as the server asked for, up to five minutes."""
-        own = min(self.first * 2.0 ** (number - 1), self.longest)
-        return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
-
-
-ONCE = Patience(tries=1)
 
 
 def post_json(

@@ -20,14 +20,16 @@ from threading import Lock
 from typing import Any
 
 from gitmem.config.values import SummaryConfig
-from gitmem.llm.http import ONCE, Patience, is_private, post_json
+from gitmem.llm.http import is_private, post_json
 from gitmem.llm.protocol import (
     ANTHROPIC,
     MOST_BYTES,
+    ONCE,
     OPENAI,
     AnswerError,
     DeadlineError,
     ModelAnswer,
+    Patience,
     ProviderError,
     Request,
     Size,

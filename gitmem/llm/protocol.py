@@ -8,9 +8,11 @@ the settings of a store from elsewhere permit it.
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -69,6 +71,28 @@ class Embedder(Protocol):
         """Return the vector of a query, without retries; raises as `embed_documents` does."""
 
 
+_LONGEST_WAIT = 300.0  # seconds that a server may ask for
+
+
+class Patience(Value):
+    """The number of tries and the seconds between them: `first`, doubled each time, at most `longest`.
+
+    `random` returns a number from 0 to 1, which changes a pause by up to half, so that clients do not retry in step.
+    """
+
+    tries: int = 4
+    first: float = 1.0
+    longest: float = 30.0
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
+
+    def pause(self, number: int, asked: float) -> float:
+        """Return the pause after so many failures, at least as long as the server asked for, up to five minutes."""
+        own = min(self.first * 2.0 ** (number - 1), self.longest)
+        return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
+
+
+ONCE = Patience(tries=1)
 _SERVER = 500
 _PASSING = {408, 409, 425, 429}  # a retry may succeed, as with all from 500 on
 

@@ -7,7 +7,6 @@ and merged first; then the sections are merged one by one, with each entry as on
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Sequence
 
@@ -207,6 +206,8 @@ def _plain(text: str | None) -> str | None:
 
 def _copy(identifier: str, text: str) -> tuple[str, str]:
     """Return the other version of an entry as a new entry, its id derived from its text."""
+    import hashlib  # 3 ms, of what 'gitmem status' loads
+
     digest = hashlib.sha256(f"{identifier}\n{_plain(text)}".encode("utf-8", "surrogateescape")).digest()
     copy = make_id(milliseconds_of(identifier), digest)
     if not is_timed(identifier):

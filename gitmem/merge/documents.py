@@ -8,7 +8,6 @@ tests/merge/test_documents.py has a test for each scenario.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
@@ -112,6 +111,8 @@ def beside_path(path: str, data: bytes) -> str:
     stem, suffix = os.path.splitext(name)
     while len(stem.encode()) > _STEM:
         stem = stem[:-1]
+    import hashlib  # 3 ms, of what 'gitmem status' loads
+
     name = f"{stem.rstrip('. ')}{_BESIDE}{hashlib.sha256(data).hexdigest()[:_DIGEST]}{suffix}"
     return f"{folder}/{name}" if folder else name
 

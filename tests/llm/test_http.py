@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gitmem.llm.http import Patience, _connection, is_private, post_json
-from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
+from gitmem.llm.http import _connection, is_private, post_json
+from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, Patience, ProviderError, StatusError
 
 
 class Pauses:

@@ -5,9 +5,8 @@ import pytest
 
 from gitmem.config.values import EmbeddingConfig
 from gitmem.llm import models
-from gitmem.llm.http import Patience
 from gitmem.llm.models import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
-from gitmem.llm.protocol import OPENAI, AnswerError, DeadlineError, ProviderError
+from gitmem.llm.protocol import OPENAI, AnswerError, DeadlineError, Patience, ProviderError
 from gitmem.llm.providers import AUTO, GEMINI, LOCAL, NONE, choose, make_embedder
 from gitmem.platform.machine import is_installed
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
-from gitmem.archive.rotate import rotations
+from gitmem.archive.rotate import RotatedFile, rotations
 from gitmem.cli import output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder, session_value, show_session
-from gitmem.cli.output import MINUTES, SHORT, commit_value
+from gitmem.cli.output import MINUTES, SHORT, commit_value, table
+from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import Authors
@@ -30,6 +33,7 @@ from gitmem.history.records import (
 from gitmem.history.sessions import find_session, named_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
 from gitmem.learn.judge import answers_of
+from gitmem.platform.machine import UTC
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
 from gitmem.tell.written_code import exchanges_of_file
@@ -156,7 +160,7 @@ def run_blame(args: Args, app: App) -> None:
 def run_index(_: Args, app: App) -> None:
     store = app.settled()
     files = rotations(store)
-    app.answer(output.index_value(files), output.index_table(files))
+    app.answer(_index_value(files), _index_table(files))
 
 
 def run_diff(args: Args, app: App) -> None:
@@ -237,3 +241,44 @@ def _text(done: Undone, *, dry_run: bool) -> str:
     if done.commit:
         lines.append(output.reversal(done.commit))
     return plain("\n".join(lines))
+
+
+def _index_value(files: Sequence[RotatedFile]) -> dict[str, object]:
+    """Return the rotations in the shape of `memory-index.json`."""
+    return {
+        "version": 1,
+        "current": MEMORY,
+        "rotatedFiles": [
+            {
+                "file": os.path.basename(item.path),
+                "rotatedAt": _utc(item.rotated_at),
+                **fields(item, "tokens bytes=size lines"),
+                "dateRange": dict(zip(("first", "last"), item.days or (None, None), strict=True)),
+                "summary": os.path.basename(item.summary),
+                "summaryGenerated": item.summarized,
+            }
+            for item in files
+            if item.present
+        ],
+        "stats": {"totalRotations": len(files), "lastRotation": _utc(files[-1].rotated_at) if files else None},
+    }
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _index_table(files: Sequence[RotatedFile]) -> str:
+    """Return the rotations in columns."""
+    if not files:
+        return "No rotation yet: memory.md has not reached its threshold."
+    rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
+    for item in files:
+        days = " to ".join(dict.fromkeys(item.days or ("-",)))
+        state = "yes" if item.summarized else "no"
+        name = item.path if item.present else f"({item.path})"
+        rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
+    gone = sum(not item.present for item in files)
+    total = f"{len(files)} rotation{'s' if len(files) > 1 else ''}"
+    note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
+    return plain(f"{table(rows)}\n\n{note}")
