@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
+from gitmem.model.command import form
 from gitmem.model.shell import PRINTS, SETS, commands
 from gitmem.model.shell_reader import ShellCommand
 from gitmem.platform.machine import table
@@ -45,6 +46,7 @@ _DATABASES = frozenset("psql mysql mariadb sqlite3 duckdb cqlsh sqlcmd clickhous
 # Programs whose names are verbs of others, too: `uv pip`, `git rm`.
 _VERBS = frozenset("pip rm mv cp ln kill diff exec sh bash".split())  # noqa: SIM905
 _FINDS = PRINTS | {"ag", "ack", "egrep", "fgrep", "log", "gitmem"}
+_PACKAGE = re.compile(r"(?:\S*npm:)?(@?[\w./+-]*\w)")  # before its version; behind an alias
 _MAX_TEXT = 400_000  # characters of one call
 
 
@@ -82,9 +84,10 @@ def _is_caseless(literal: str) -> bool:
 def acts_on(literal: str) -> str:
     """Describe, as a part of a sentence, the acts of an agent in which a literal is looked for."""
     kinds, body = _parts(literal)
-    written = "writes into code" if COMMAND in kinds and _is_line(body) else "writes"
-    acts = (("runs", COMMAND in kinds), ("edits as a path", PATH in kinds), (written, TEXT in kinds))
-    return " or ".join(act for act, is_looked_at in acts if is_looked_at)
+    installs = COMMAND in kinds and not _is_line(body)
+    acts = (("runs", COMMAND in kinds), ("installs", installs), ("edits as a path", PATH in kinds))
+    *first, last = [act for act, is_looked_at in (*acts, ("writes into code", TEXT in kinds)) if is_looked_at]
+    return " or ".join(filter(None, (", ".join(first), last)))
 
 
 def _is_line(literal: str) -> bool:
@@ -160,9 +163,9 @@ def _pipes(literal: str, line: Sequence[ShellCommand], rule: str = "") -> bool:
 def _runs_part(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
     """Return whether a command's words match a literal, which may begin after the program: `push --force`.
 
-    One word alone is a program, or an option. What prints or finds its words runs none of them.
+    One word alone is a program, an option, or a package to install. What prints or finds its words runs none of them.
     """
-    if _runs(literal, words, rule):
+    if _runs(literal, words, rule) or (len(literal) == 1 and literal[0] in _packages(words)):
         return True
     is_part = _is_line(" ".join(literal)) and literal[0] not in _VERBS
     is_program = words[0].islower() and not words[0].endswith(":") and _FINDS.isdisjoint(words)
@@ -189,13 +192,22 @@ def _runs(literal: Sequence[str], words: Sequence[str], rule: str = "") -> bool:
             return True
         if word.startswith("-"):
             after_option = True
-        elif _fits(_plain_path(plain[0]), _plain_path(word)):
+        elif _fits(_plain_path(plain[0]), _plain_path(word).removeprefix("+")):  # `git push origin +main`
             plain, after_option = plain[1:], False
         elif after_option or options or word.startswith("+") or SETS.match(word):  # `cargo +nightly fmt`
             after_option = False
         else:
             return False
     return not plain
+
+
+@lru_cache(maxsize=2)
+def _packages(words: Sequence[str]) -> frozenset[str]:
+    """Return the names, without versions, of the packages that a command installs: `lodash` of `npm i lodash@4`."""
+    line = " ".join((words[0].rpartition("/")[2], *words[1:]))
+    adds = form("adds").match(line)
+    named = (_PACKAGE.match(word) for word in line[adds.end() :].split()) if adds else ()
+    return frozenset(match[1] for match in named if match)
 
 
 def _plain_path(word: str) -> str:
@@ -222,7 +234,7 @@ def _equal_options(words: Sequence[str]) -> tuple[str, ...]:
         if _runs(command.split(), words):
             clusters = (re.split(f"[{takes_value}]", word[1:], maxsplit=1)[0] for word in words if _is_short(word))
             given = {*words, *equal, *(f"-{letter}" for cluster in clusters for letter in cluster)}
-            if short in given:
+            if any(_fits(short, word) for word in given):
                 equal.update(long.split())
             if given.issuperset(long.split()):
                 equal.add(short)

@@ -93,6 +93,19 @@ RUNS = [
     ("git branch -D", "git branch --delete --force old"),
     ("git branch --delete --force", "git branch -D old"),
     ("docker compose down --volumes", "docker compose -f dev.yml down -v"),
+    ("git push --force", "git push origin +main"),
+    ("git push -f", "git push origin +HEAD:main"),
+    ("push --force", "cd a && git push origin +main:main"),
+    ("git push --force origin main", "git push origin +main"),
+    ("lodash", "npm i lodash"),
+    ("lodash", "cd web && npm install --save-dev react lodash@4.17.21"),
+    ("lodash", "yarn add lodash"),
+    ("lodash", "pnpm -r add under@npm:lodash@4"),
+    ("requests", "sudo python3 -m pip install -U 'requests[socks]>=2,<3'"),
+    ("requests", "uv pip install httpx requests==2.31"),
+    ("requests", "uv add requests"),
+    ("serde", "cargo add serde --features derive"),
+    ("docker", "brew install --cask docker"),
 ]
 ALLOWED = [
     ("git push --force", "git push -n"),
@@ -150,6 +163,18 @@ ALLOWED = [
     ("pip install", "python -c 'pip install x'"),
     ("DROP TABLE", "git log -S 'DROP TABLE'"),
     ("text:malloc(", "echo 'int *p = malloc(4);'"),
+    ("git push --force", "git push origin main"),
+    ("git push --force-with-lease", "git push origin +main"),
+    ("git push --force", "git fetch origin +main"),
+    ("lodash", "grep -rn lodash src"),
+    ("lodash", "npm uninstall lodash"),
+    ("lodash", "npm ls lodash && yarn why lodash"),
+    ("lodash", "npm i @types/lodash lodash-es"),
+    ("lodash", "npm ci # without lodash"),
+    ("lodash", "git add lodash"),
+    ("lodash", "echo npm i lodash"),
+    ("requests", "pip install -e ./requests"),
+    ("install", "pip install x"),
 ]
 
 
