@@ -45,6 +45,8 @@ MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
 # Tools that write a whole plan, and its key in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
 _PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
+# gitmem's own tools, as hosts name them: `mcp__gitmem__memory_get`, `gitmem___memory_get`, `gitmem_memory_get`.
+OWN_TOOL = r"(?:.*[\W_])?gitmem[\W_]+memory_\w+"
 _APPROVED = "ExitPlanMode"  # Claude Code's tool that succeeds when the user accepts a plan
 _STATES = ("pending", "in_progress", "completed")
 GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code

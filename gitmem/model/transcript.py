@@ -12,7 +12,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
-from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields, understood, with_words
+from gitmem.model.events import (
+    MAX_DETAIL,
+    MAX_TEXT,
+    OWN_TOOL,
+    HookEvent,
+    HookKind,
+    call_fields,
+    understood,
+    with_words,
+)
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, human_text, is_from_user, words_in
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
@@ -250,7 +259,6 @@ def _string(item: dict[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_OWN_TOOL = r"mcp__(?:\w*_)?gitmem__memory_\w+"
 _MAX_INPUT = 2_000  # characters of one argument of a tool
 
 
@@ -262,7 +270,7 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
     """
     own: set[str] = set()
     for part in parts:
-        if part.role is Role.CALL and re.fullmatch(_OWN_TOOL, part.tool):
+        if part.role is Role.CALL and re.fullmatch(OWN_TOOL, part.tool):
             own.add(part.tool_id)
         if part.injected and part.role is not Role.SUMMARY:
             continue

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now
-from gitmem.model.events import Added, HookEvent, HookKind, edits_of, shown_changes
+from gitmem.model.events import OWN_TOOL, Added, HookEvent, HookKind, edits_of, shown_changes
 from gitmem.model.shell_reader import files_written
 from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
 from gitmem.platform.machine import datetime
@@ -54,6 +54,10 @@ TWICE_SECONDS = 5.0  # within which a prompt repeated without an id is a second 
 _AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
 _MAX_FAILURES = 20  # of a turn: only the last ones are kept
 _MAX_SAID = 200  # texts of a turn between its tool calls
+# How an MCP server answers arguments that its tool does not take.
+_WRONG_ARGUMENTS = (
+    r"(?:Error: )?(?:MCP error -32602|Input validation error|Error executing tool \S{1,200}: \d+ validation error)"
+)
 _MAX_RUNS = 50  # of a turn: only the last ones are kept
 
 
@@ -277,7 +281,9 @@ def _changed(turn: Turn, event: HookEvent) -> Turn:
 def _called(turn: Turn, event: HookEvent) -> Turn:
     """Return a turn with one more tool call."""
     files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
-    if failed:
+    if failed and _says_nothing(event):
+        failures = turn.failures
+    elif failed:
         failure = Failure(event.at, event.tool, _what(event) or _call(event), event.text)
         failures = (*(_failed_again(failure, event) for failure in turn.failures), failure)[-_MAX_FAILURES:]
     else:
@@ -290,6 +296,12 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
         return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
     run = Run(event.command, event.text, failed, turn.edits)
     return called._replace(runs=(*turn.runs, run)[-_MAX_RUNS:], edits=())
+
+
+def _says_nothing(event: HookEvent) -> bool:
+    """Return whether a failed call is no error of the project: of gitmem's own tool, or with arguments of a wrong form."""
+    is_misused = not event.command and re.match(_WRONG_ARGUMENTS, event.text)
+    return bool(is_misused or re.fullmatch(OWN_TOOL, event.tool))
 
 
 def _after(failure: Failure, event: HookEvent) -> Failure:

@@ -340,3 +340,23 @@ def test_a_statement_of_some_length_counts_whatever_it_is_answered(asked, counts
 )
 def test_a_request_with_its_own_subject_refutes_nothing(asked, may):
     assert may_refute(asked, "Read the table → A row without a price stops the reader.") is may
+
+
+@pytest.mark.parametrize(
+    "tool, command, error, failures",
+    [
+        ("mcp__gitmem__memory_why", "", "Call memory_why again with these arguments corrected: line is missing.", 0),
+        ("mcp__plugin_gitmem_gitmem__memory_get", "", "ValueError: no such entry", 0),
+        ("gitmem_memory_search", "", "Input validation error: 'query' is a required property", 0),
+        ("mcp__db__query", "", "MCP error -32602: Input validation error: Invalid arguments for tool query", 0),
+        ("mcp__db__query", "", "Error executing tool query: 1 validation error for queryArguments", 0),
+        ("mcp__db__query", "", "OperationalError: no such table: orders", 1),
+        ("Bash", "python check.py", "Input validation error: 'name' is a required property", 1),
+    ],
+)
+def test_a_call_that_a_tool_does_not_take_is_no_error_of_the_project(tool, command, error, failures):
+    at = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+    prompt = HookEvent(HookKind.PROMPT, "s1", at, "claude-code", turn="t1", text="Say why the total is rounded")
+    failed = HookEvent(HookKind.TOOL_FAILED, "s1", at + timedelta(seconds=9), "claude-code", turn="t1", text=error)
+    [turn] = fold([prompt, failed._replace(tool=tool, command=command)])
+    assert (len(turn.failures), turn.tools) == (failures, 1)
