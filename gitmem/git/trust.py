@@ -211,7 +211,7 @@ class Signatures:
         )
 
     def signers(self, commits: Collection[str]) -> dict[str, str]:
-        """Return the addresses of whose trusted keys signed commits, each with its history; of many, the first ones."""
+        """Return the addresses whose trusted keys signed commits, each with its history; of many, the first ones."""
         lines = self._log("%H%x09%G?%x09%GS", commits, "--no-walk=unsorted") if commits else []
         fields = (line.split("\t", 2) for line in lines)
         return {oid: name.rpartition("<")[2].partition(">")[0].strip() for oid, state, name in fields if state == _GOOD}
