@@ -299,7 +299,7 @@ def _called(turn: Turn, event: HookEvent) -> Turn:
 
 
 def _says_nothing(event: HookEvent) -> bool:
-    """Return whether a failed call is no error of the project: of gitmem's own tool, or with arguments of a wrong form."""
+    """Return whether a failed call is no error of the project: gitmem's own tool, or arguments of a wrong form."""
     is_misused = not event.command and re.match(_WRONG_ARGUMENTS, event.text)
     return bool(is_misused or re.fullmatch(OWN_TOOL, event.tool))
 
