@@ -27,8 +27,8 @@ from gitmem.hosts.host import (
     shared_server,
     text_of,
 )
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.transcript import Record, Role, records
-from gitmem.model.words import UserWords, WordKind
 
 _COPILOT_ASKS = "ask_user"
 _COPILOT_ANSWER = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}: ")

@@ -32,8 +32,8 @@ from gitmem.hosts.host import (
     text_of,
     transcripts_in,
 )
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
-from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_object
 
 _INJECTED = re.compile(r"<(hook_context|session_context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)

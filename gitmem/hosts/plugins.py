@@ -33,8 +33,8 @@ from gitmem.hosts.host import (
     without_help,
 )
 from gitmem.hosts.registry import transcript_file
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.transcript import Record, Role, content_text, records
-from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime
 
 _ASKS = "question"

@@ -17,13 +17,14 @@ from itertools import accumulate
 from gitmem.llm.protocol import Question, Size
 from gitmem.model.command import only_reads
 from gitmem.model.concept import Concept
+from gitmem.model.events import UserWords
 from gitmem.model.exchange import listed_files
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.outcome import Outcome, error_line, verdict_of
 from gitmem.model.similarity import WEIGHED, stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.model.words import UserWords, human_text, own_statements, render_words, states
+from gitmem.model.words import human_text, own_statements, render_words, states
 from gitmem.values import Value
 
 PURPOSE = "session"

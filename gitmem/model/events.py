@@ -1,7 +1,6 @@
-"""Events of an agent's host, delivered by its hooks, and what their tool calls edit, in one form for all hosts.
+"""Events of an agent's session, and what their tool calls edit and plan, in one form for all hosts.
 
-This module reads the JSON of Claude Code; gitmem.hosts converts that of other hosts to it first. The JSON is not
-trusted: a field of the wrong type counts as missing, and texts are bounded.
+A call's JSON is not trusted: a field of the wrong type counts as missing, and texts are bounded.
 
 Hosts report an edit in one of four forms: a patch of git or of their own, the text before and after, the whole new
 file, or a list of edits. The resulting patch of a write, if reported, is preferred to the call, since a rewritten file
@@ -14,17 +13,6 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from gitmem.model.words import (
-    QUESTIONS,
-    UserWords,
-    WordKind,
-    answers_in,
-    human_text,
-    is_from_user,
-    plan_feedback,
-    refusal_in,
-    words_in,
-)
 from gitmem.platform.machine import datetime
 from gitmem.values import Any, Value
 
@@ -42,7 +30,7 @@ _UNTOLD = ".env"  # prefix of a file name whose lines are never shown
 _TARGETS = (*PATHS, "url", "pattern", "query", "description")
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
-_MAX_NAME = 1_000  # characters of an id or a path
+MAX_NAME = 1_000  # characters of an id or a path
 # Tools that write a whole plan, and its key in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
 _PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
 # gitmem's own tools, as hosts name them: `mcp__gitmem__memory_get`, `gitmem___memory_get`, `gitmem_memory_get`.
@@ -79,6 +67,30 @@ class HookKind(StrEnum):
     INTERRUPTED = "(interrupted)"  # only in a transcript: the user, or the transcript's end, broke the turn off
 
 
+class WordKind(StrEnum):
+    """The place in which a user spoke."""
+
+    PROMPT = "prompt"
+    ADDITION = "addition"  # a message sent while the agent works, or a second one of a turn
+    ANSWER = "answer"  # to a question of the agent
+    REFUSAL = "refusal"  # of a tool call, with or without words
+    PLAN = "plan"  # the user's words on accepting a plan
+    COMMAND = "command"  # run by the user in the agent, with its output
+    COMMENT = "comment"  # after a command of the host: "/compact keep the failing test"
+    NOTE = "note"  # a memory shortcut: "# we deploy on Fridays"
+
+
+class UserWords(Value):
+    """A user's words in one place. `about` is the question, refused call or command that they are about.
+
+    A refusal without words has no `text`. The text of a command ends with its output, shortened.
+    """
+
+    kind: WordKind
+    text: str
+    about: str = ""
+
+
 class HookEvent(Value):
     """One event of a session.
 
@@ -111,75 +123,6 @@ class HookEvent(Value):
     words: tuple[UserWords, ...] = ()
 
 
-_TEXT_OF = {
-    HookKind.SESSION_START: "source",
-    HookKind.PROMPT: "prompt",
-    HookKind.TOOL_FAILED: "error",
-    HookKind.STOP: "last_assistant_message",
-    HookKind.SUBAGENT_STOP: "last_assistant_message",
-    HookKind.PRE_COMPACT: "trigger",
-    HookKind.POST_COMPACT: "compact_summary",
-    HookKind.SESSION_END: "reason",
-}
-
-
-def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
-    """Return the event in a hook's JSON, None for one that gitmem does not need.
-
-    `at` is when it was delivered, `host` what entries call the host. Raises ValueError if it is no hook's payload: it
-    has no event name or no session.
-    """
-    name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
-    if not name or not session.strip():
-        raise ValueError("the payload has no hook_event_name or no session_id")
-    if name not in _TEXT_OF and name != HookKind.TOOL:
-        return None
-    kind, vouched = HookKind(name), is_from_user(payload)
-    event = HookEvent(
-        kind=kind,
-        session=session,
-        at=at,
-        host=host,
-        cwd=_string(payload, "cwd", _MAX_NAME),
-        transcript=_string(payload, "transcript_path", _MAX_NAME),
-        turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),
-        text="" if payload.get("is_interrupt") is True else _string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
-        tool_id=_string(payload, "tool_use_id", _MAX_NAME),
-        agent=_string(payload, "agent_id", _MAX_NAME),
-        **call_fields(
-            _string(payload, "tool_name", _MAX_NAME), payload.get("tool_input"), payload.get("tool_response")
-        ),
-    )
-    if kind is HookKind.PROMPT:
-        return understood(event, vouched=vouched)
-    return with_words(event, payload.get("tool_input"), payload.get("tool_response"), event.text)
-
-
-def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
-    """Return a prompt's event with the user's part, or a notice. `vouched`: whether the host says a user wrote it."""
-    words = words_in(event.text) if vouched is not False else None
-    if words is None and vouched and human_text(event.text):
-        words = UserWords(WordKind.PROMPT, human_text(event.text))
-    if words is None:
-        return event._replace(kind=HookKind.NOTICE, text="", words=plan_feedback(event.text))
-    if words.kind is WordKind.PROMPT:
-        return event._replace(text=words.text)
-    return event._replace(kind=HookKind.WORDS, words=(words,), text="")
-
-
-def with_words(event: HookEvent, asked: object, result: object, text: str) -> HookEvent:
-    """Return a tool's event with the user's words in its result: answers to questions; of a refused call, the refusal.
-
-    `result` is the host's structured result, `text` what the agent was shown.
-    """
-    if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
-        return event._replace(words=answers_in(asked if isinstance(asked, dict) else {}, result, text))
-    if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # a command's output is never a refusal
-        return event
-    refused = refusal_in(text, f"{event.tool} {event.command or event.target}")
-    return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
-
-
 def call_fields(tool: str, asked: object, result: object = None) -> dict[str, Any]:
     """Return the fields of an event that a tool call with this input and this result fills."""
     tool_input: Mapping[str, object] = asked if isinstance(asked, dict) else {}
@@ -205,8 +148,8 @@ def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = Non
         created = _key_of(result)
         return tuple((text, status, created) for text, status, _ in _steps([tool_input], "subject"))
     if tool == "TaskUpdate":
-        status, text = _string(tool_input, "status", _MAX_NAME), _string(tool_input, "subject", MAX_DETAIL)
-        status, key = status if status in {*_STATES, *GIVEN_UP} else "", _string(tool_input, "taskId", _MAX_NAME)
+        status, text = _string(tool_input, "status", MAX_NAME), _string(tool_input, "subject", MAX_DETAIL)
+        status, key = status if status in {*_STATES, *GIVEN_UP} else "", _string(tool_input, "taskId", MAX_NAME)
         return ((text, status, key),) if key and (text or status) else ()
     if tool == _APPROVED:
         told = result.get("plan") if isinstance(result, dict) else result
@@ -237,7 +180,7 @@ def _key_of(result: object) -> str:
     """Return the host's key of a created step, from an object or a sentence ("Task #3 created …")."""
     task = result.get("task") if isinstance(result, dict) else None
     if isinstance(task, dict):
-        return str(task.get("id", ""))[:_MAX_NAME]
+        return str(task.get("id", ""))[:MAX_NAME]
     match = re.match(r"Task #(\w{1,40}) created", result) if isinstance(result, str) else None
     return match[1] if match else ""
 
@@ -276,7 +219,7 @@ def edits_of(tool: str, tool_input: Mapping[str, object]) -> list[Edit]:
     patch = _first(tool_input, ("patch", "command"), _MAX_CHARACTERS)
     if _BEGIN in patch:
         return _patched(patch)
-    path, edits = _first(tool_input, PATHS, _MAX_NAME), tool_input.get("edits")
+    path, edits = _first(tool_input, PATHS, MAX_NAME), tool_input.get("edits")
     listed = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [tool_input]
     pairs = ((_first(edit, _BEFORE, _MAX_CHARACTERS), _first(edit, _AFTER, _MAX_CHARACTERS)) for edit in listed)
     lines = tuple(line for before, after in pairs for line in _differing(before, after))
@@ -332,10 +275,10 @@ def _patched(patch: str) -> list[Edit]:
     for line in patch.splitlines():
         head = next((head for head in _HEADS if line.startswith(head)), "")
         if head:
-            edits.append(Edit(line.removeprefix(head).strip()[:_MAX_NAME]))
+            edits.append(Edit(line.removeprefix(head).strip()[:MAX_NAME]))
             lines.append([])
         elif edits and line.startswith(_MOVED):
-            edits[-1] = edits[-1]._replace(moved=line.removeprefix(_MOVED).strip()[:_MAX_NAME])
+            edits[-1] = edits[-1]._replace(moved=line.removeprefix(_MOVED).strip()[:MAX_NAME])
         elif edits and line[:1] in {"-", "+"}:
             lines[-1].append(line)
     return [edit._replace(lines=tuple(own)) for edit, own in zip(edits, lines, strict=True) if edit.path]

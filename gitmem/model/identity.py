@@ -12,9 +12,10 @@ from collections.abc import Iterable
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import exchange_id, session_tag, tail_of
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.exchange import EXCHANGE, split_fields
 from gitmem.model.turns import NO_ID, TWICE_SECONDS, Turn
-from gitmem.model.words import UserWords, WordKind, render_words
+from gitmem.model.words import render_words
 from gitmem.values import Value
 
 _COPIED_SECONDS = 1.0  # within which another session's turn with the same words is a copy: logs have whole seconds

@@ -12,17 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
-from gitmem.model.events import (
-    MAX_DETAIL,
-    MAX_TEXT,
-    OWN_TOOL,
-    HookEvent,
-    HookKind,
-    call_fields,
-    understood,
-    with_words,
-)
-from gitmem.model.words import INTERRUPTION, UserWords, WordKind, human_text, is_from_user, words_in
+from gitmem.model.events import MAX_DETAIL, MAX_TEXT, OWN_TOOL, HookEvent, HookKind, UserWords, WordKind, call_fields
+from gitmem.model.words import INTERRUPTION, human_text, is_from_user, understood, with_words, words_in
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 

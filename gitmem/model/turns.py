@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import has_effect, runs_again, works_now
-from gitmem.model.events import OWN_TOOL, Added, HookEvent, HookKind, edits_of, shown_changes
+from gitmem.model.events import OWN_TOOL, Added, HookEvent, HookKind, UserWords, WordKind, edits_of, shown_changes
 from gitmem.model.shell_reader import files_written
-from gitmem.model.words import INTERRUPTION, UserWords, WordKind, noise
+from gitmem.model.words import INTERRUPTION, noise
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 

@@ -9,37 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from functools import cache
 
+from gitmem.model.events import HookEvent, HookKind, UserWords, WordKind
 from gitmem.platform.machine import table
 from gitmem.text.terminal import FENCE
-from gitmem.values import Value
-
-
-class WordKind(StrEnum):
-    """The place in which a user spoke."""
-
-    PROMPT = "prompt"
-    ADDITION = "addition"  # a message sent while the agent works, or a second one of a turn
-    ANSWER = "answer"  # to a question of the agent
-    REFUSAL = "refusal"  # of a tool call, with or without words
-    PLAN = "plan"  # the user's words on accepting a plan
-    COMMAND = "command"  # run by the user in the agent, with its output
-    COMMENT = "comment"  # after a command of the host: "/compact keep the failing test"
-    NOTE = "note"  # a memory shortcut: "# we deploy on Fridays"
-
-
-class UserWords(Value):
-    """A user's words in one place. `about` is the question, refused call or command that they are about.
-
-    A refusal without words has no `text`. The text of a command ends with its output, shortened.
-    """
-
-    kind: WordKind
-    text: str
-    about: str = ""
-
 
 INTERRUPTION = "[Request interrupted by user"
 _ARROW = " → "
@@ -76,6 +50,31 @@ def about_line(text: str) -> str:
 
 
 # Who wrote a text
+
+
+def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
+    """Return a prompt's event with the user's part, or a notice. `vouched`: whether the host says a user wrote it."""
+    words = words_in(event.text) if vouched is not False else None
+    if words is None and vouched and human_text(event.text):
+        words = UserWords(WordKind.PROMPT, human_text(event.text))
+    if words is None:
+        return event._replace(kind=HookKind.NOTICE, text="", words=plan_feedback(event.text))
+    if words.kind is WordKind.PROMPT:
+        return event._replace(text=words.text)
+    return event._replace(kind=HookKind.WORDS, words=(words,), text="")
+
+
+def with_words(event: HookEvent, asked: object, result: object, text: str) -> HookEvent:
+    """Return a tool's event with the user's words in its result: answers to questions; of a refused call, the refusal.
+
+    `result` is the host's structured result, `text` what the agent was shown.
+    """
+    if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
+        return event._replace(words=answers_in(asked if isinstance(asked, dict) else {}, result, text))
+    if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # a command's output is never a refusal
+        return event
+    refused = refusal_in(text, f"{event.tool} {event.command or event.target}")
+    return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
 
 
 def is_from_user(fields: Mapping[str, object]) -> bool | None:

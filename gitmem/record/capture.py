@@ -35,11 +35,12 @@ from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
 from gitmem.model.entries import joined_exchange, relative_files, remember
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
 from gitmem.model.identity import known_id, queued_as, saved_in, without_known_words
 from gitmem.model.turns import Turn
-from gitmem.model.words import UserWords, WordKind, render_words
+from gitmem.model.words import render_words
 from gitmem.model.working import TaskStatus
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of

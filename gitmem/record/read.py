@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.ids import PURGED
+from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import find_host, host_name, read_payload, read_records
-from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.events import MAX_NAME, MAX_TEXT, HookEvent, HookKind, UserWords, WordKind, call_fields
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
-from gitmem.model.words import UserWords, WordKind
+from gitmem.model.words import is_from_user, understood, with_words
 from gitmem.platform.machine import datetime, is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
 from gitmem.store.layers import divert, is_paused, pauses, was_paused
@@ -101,6 +102,52 @@ def read_pending(store: Store, alive: Callable[[int], bool] = is_running) -> Pen
         tuple(sorted(name for name, _, _, is_read in read if not is_read)),
         events,
     )
+
+
+_TEXT_OF = {
+    HookKind.SESSION_START: ("source",),
+    HookKind.PROMPT: ("prompt",),
+    HookKind.TOOL: (),
+    HookKind.TOOL_FAILED: ("error",),
+    HookKind.STOP: ("last_assistant_message",),
+    HookKind.SUBAGENT_STOP: ("last_assistant_message",),
+    HookKind.PRE_COMPACT: ("trigger",),
+    HookKind.POST_COMPACT: ("compact_summary",),
+    HookKind.SESSION_END: ("reason",),
+}
+
+
+def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
+    """Return the event in a hook's JSON, in Claude Code's form; None for one that gitmem does not need.
+
+    `at` is when it was delivered, `host` what entries call the host. The JSON is not trusted: a field of the wrong type
+    counts as missing, and texts are bounded. Raises ValueError if it has no event name or no session.
+    """
+
+    def name(key: str) -> str:
+        return text_of(payload, key)[:MAX_NAME]
+
+    if not name("hook_event_name") or not name("session_id").strip():
+        raise ValueError("the payload has no hook_event_name or no session_id")
+    if name("hook_event_name") not in _TEXT_OF:
+        return None
+    kind, asked, result = HookKind(name("hook_event_name")), payload.get("tool_input"), payload.get("tool_response")
+    event = HookEvent(
+        kind=kind,
+        session=name("session_id"),
+        at=at,
+        host=host,
+        cwd=name("cwd"),
+        transcript=name("transcript_path"),
+        turn=name("prompt_id") or name("turn_id"),
+        text="" if payload.get("is_interrupt") is True else text_of(payload, *_TEXT_OF[kind])[:MAX_TEXT],
+        tool_id=name("tool_use_id"),
+        agent=name("agent_id"),
+        **call_fields(name("tool_name"), asked, result),
+    )
+    if kind is HookKind.PROMPT:
+        return understood(event, vouched=is_from_user(payload))
+    return with_words(event, asked, result, event.text)
 
 
 def look_again(store: Store, alive: Callable[[int], bool]) -> Pending:

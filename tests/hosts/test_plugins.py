@@ -13,8 +13,9 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.registry import find_host, read_payload, read_transcript, transcript_file
 from gitmem.hosts.settings import HOOKS
-from gitmem.model.events import HookKind, parse_payload
+from gitmem.model.events import HookKind
 from gitmem.model.turns import fold
+from gitmem.record.read import parse_payload
 from tests.recorded import payloads_of
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)

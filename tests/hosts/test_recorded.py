@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import find_host, read_payload, read_transcript
-from gitmem.model.events import parse_payload
 from gitmem.model.transcript import Role, Unread, hook_events
 from gitmem.model.turns import fold
+from gitmem.record.read import parse_payload
 from tests.recorded import payloads_of
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)

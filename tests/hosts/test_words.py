@@ -10,9 +10,9 @@ import pytest
 
 from gitmem.hosts.registry import NAMES, find_host, read_transcript
 from gitmem.learn.end import replay
+from gitmem.model.events import WordKind
 from gitmem.model.transcript import Role, Unread, hook_events
 from gitmem.model.turns import fold
-from gitmem.model.words import WordKind
 from tests.recorded import DATA, make_database
 
 WORDS = DATA / "hosts" / "words"

@@ -27,12 +27,12 @@ from gitmem.learn.reply import Judged
 from gitmem.learn.statements import as_written
 from gitmem.llm.protocol import ReplyError, Size, parse_reply
 from gitmem.model.concept import Concept
+from gitmem.model.events import UserWords, WordKind
 from gitmem.model.exchange import MAX_SUMMARY
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.outcome import Outcome
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import Failure, Run, Turn, fold
-from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import read_resource
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.events import HookKind, changed_files, edits_of, is_place, parse_payload, shown_changes
+from gitmem.model.events import HookKind, changed_files, edits_of, is_place, shown_changes
+from gitmem.record.read import parse_payload
 from tests.recorded import EVERY_EVENT, payloads_in
 
 A = {"file_path": "a.py"}

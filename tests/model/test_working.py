@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.working import (
     PlanStep,
     WorkingMemory,
@@ -15,6 +15,7 @@ from gitmem.model.working import (
     set_plan,
     start_task,
 )
+from gitmem.record.read import parse_payload
 from gitmem.record.working_memory import brief
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)

@@ -16,9 +16,10 @@ from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
 from gitmem.model.entries import remember
-from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.turns import fold
 from gitmem.platform.machine import Context, machine_name
+from gitmem.record.read import parse_payload
 from gitmem.store.findings import FailureLog
 from gitmem.store.init import Place, init_store
 from gitmem.store.spool import HookSpool

@@ -15,13 +15,11 @@ from gitmem.document.entry import find_entries
 from gitmem.git.lock import alone
 from gitmem.health.doctor import check_log
 from gitmem.learn.end import replay
-from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.events import HookEvent, HookKind, UserWords, WordKind
 from gitmem.model.exchange import split_fields
 from gitmem.model.transcript import hook_events, records
 from gitmem.model.turns import fold
 from gitmem.model.words import (
-    UserWords,
-    WordKind,
     answers_in,
     is_from_user,
     own_statements,
@@ -32,7 +30,7 @@ from gitmem.model.words import (
     words_in,
 )
 from gitmem.platform.machine import Context
-from gitmem.record.read import UserText, noting_user_texts
+from gitmem.record.read import UserText, noting_user_texts, parse_payload
 from gitmem.record.tally import missing_words, note_missing
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
