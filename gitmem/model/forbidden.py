@@ -65,6 +65,11 @@ def usable(literal: str) -> bool:
     return len(literal) <= MAX_LITERAL and literal.isprintable() and sum(map(str.isalnum, body)) > 1
 
 
+def usable_ones(literals: Sequence[str]) -> list[str]:
+    """Return the literals of a rule that are looked for; others may stand in its file."""
+    return [*filter(usable, literals[:MOST_LITERALS])]
+
+
 def needles(literal: str) -> tuple[str, ...]:
     """Return strings, one of which the JSON of any matching call contains: the longest word, in both escapings."""
     words = re.split(r"[\s*\"\\]+", _parts(literal)[1])

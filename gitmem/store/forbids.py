@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from gitmem.errors import GitmemError
 from gitmem.model.fact import Fact, is_fact_path, parse_fact
-from gitmem.model.forbidden import MOST_LITERALS, needles, usable
+from gitmem.model.forbidden import needles, usable_ones
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.store.store import Store
 
@@ -21,11 +21,6 @@ FILE = "forbids"
 MARKER = (".local", "share", "gitmem", "forbids")  # below the home: some store of this machine forbids something
 _KEY = b"forbids:"
 _MOST_LINES = 2_000  # of the file
-
-
-def literals_of(fact: Fact) -> tuple[str, ...]:
-    """Return the literals to search for, of what a fact forbids."""
-    return tuple(filter(usable, fact.forbids[:MOST_LITERALS]))
 
 
 def note_forbidden(store: Store, paths: Iterable[str]) -> None:
@@ -36,14 +31,14 @@ def note_forbidden(store: Store, paths: Iterable[str]) -> None:
             data = store.read(path) or b""
             facts += [parse_fact(data, path)] if _KEY in data else []
     private, home = store.private, store.context.home
-    lines = [needle for fact in facts if fact for literal in literals_of(fact) for needle in needles(literal)]
+    lines = [needle for fact in facts if fact for literal in usable_ones(fact.forbids) for needle in needles(literal)]
     if lines:
         _write(private, home, (*_lines(private), *lines))
 
 
 def write_forbids(private: str, home: str, facts: Iterable[Fact]) -> None:
     """Write what these facts forbid, and nothing else."""
-    lines = {needle for fact in facts for literal in literals_of(fact) for needle in needles(literal)}
+    lines = {needle for fact in facts for literal in usable_ones(fact.forbids) for needle in needles(literal)}
     if lines != {*_lines(private)} or (lines and not os.path.exists(os.path.join(home, *MARKER))):
         _write(private, home, sorted(lines))
 

@@ -220,8 +220,8 @@ def take_answer_back(context: Context, *, dry_run: bool) -> list[tuple[str, byte
         return []
     known, before = read_config(context.environ, context.home, None), read_small(config)
     provider = answered.decode().removesuffix(_NEW_FOLDER)
-    is_gitmem_hook = _PROVIDER in {origin.key for origin in known.origins} and known.summary.provider == provider
-    after = _edited(config, before, tuple(_PROVIDER.split(".")), None) if before and is_gitmem_hook else before
+    is_unchanged = _PROVIDER in {origin.key for origin in known.origins} and known.summary.provider == provider
+    after = _edited(config, before, tuple(_PROVIDER.split(".")), None) if before and is_unchanged else before
     is_empty = (after or b"").strip() in {b"", b"summary: {}"} and _is_made(config)
     made = [config, os.path.join(folder, _MADE)] if is_empty else []
     edited = [(config, before, after)] if after != before and not made else []

@@ -20,12 +20,12 @@ from gitmem.history.authors import Authors, note_confirmed
 from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import Fact, day_of, parse_fact
-from gitmem.model.forbidden import ToolCall, meets
+from gitmem.model.forbidden import ToolCall, meets, usable_ones
 from gitmem.model.similarity import WEIGHED, denies
 from gitmem.model.words import RULE_MET
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_text
-from gitmem.store.forbids import literals_of, write_forbids
+from gitmem.store.forbids import write_forbids
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
@@ -147,7 +147,7 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
     met = [
-        (rule, next((literal for literal in literals_of(rule) if meets(literal, call, rule.text)), ""))
+        (rule, next((literal for literal in usable_ones(rule.forbids) if meets(literal, call, rule.text)), ""))
         for rule in forbidding(store)
     ]
     met = [(rule, literal) for rule, literal in met if literal]
