@@ -25,7 +25,7 @@ _CODE = re.compile(r"[(){}\[\]=:;\"'<>]")
 _NO_COMMAND = re.compile(r"[(){}\[\]=;\"'<>]|^\W|^\w*[A-Z]")  # a program's name has no capital letter
 _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}|[A-Z]\w*file")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
-_DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
+DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _VERSION = "0123456789.-"  # may end the name of a program: `pip3`, `gcc-12`, `python3.12`
 _PATTERN = re.compile(  # `psql.*prod`, `\bpsql`, `^git`; no `.env.*`, no `C:\src`
     r"(?:^|\w)\.[*+]\??\w|^\^\w|\w\$$|\[\^|\(\?[:=!]|(?<![\w.:\\])\\[bBdDsSwW]|\\[bBdDsSwW](?=[+*{\s]|$)"
@@ -270,7 +270,7 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     Comments count only for literals found nowhere else: marks in capitals, such as TODO, and directives at the
     beginning of a comment, such as `eslint-disable`.
     """
-    if call.paths and all(path.casefold().endswith(_DOCUMENTS) for path in call.paths):
+    if call.paths and all(path.casefold().endswith(DOCUMENTS) for path in call.paths):
         return False
     is_mark = literal.isupper() and " " not in literal
     is_order = re.search(r"[@:-]", literal) is not None and not _DOTTED.fullmatch(literal)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gitmem.document.code_lines import digest_of
+from gitmem.document.ids import daily_path, short_session
 from gitmem.document.message import one_line
 from gitmem.history.authors import Authors
 from gitmem.history.marks import marked
@@ -14,8 +15,10 @@ from gitmem.model.similarity import words_of
 from gitmem.model.validity import fact_statuses
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.why import FoundExchange, Ground, LineOrigin
-from gitmem.text.sentences import count, shorten
+from gitmem.tell.found_exchange import FoundExchange
+from gitmem.tell.session_commands import SessionCommand
+from gitmem.tell.why import Ground, LineOrigin
+from gitmem.text.sentences import age, count, shorten
 from gitmem.text.terminal import on_line, plain
 from gitmem.values import Value
 
@@ -87,7 +90,7 @@ def _lines(store: Store, reason: Reason) -> list[str]:
     lines = [f"{_place(reason)}  {one_line(why.line.text, _LINE)}"]
     lines += _exchange_lines(store, reason, why.exchange) if why.exchange else _nobody(why)
     lines += _commit_lines(why)
-    return [*lines, *_read_on(why)]
+    return [*lines, *_read_on(store, why)]
 
 
 def _place(reason: Reason) -> str:
@@ -110,20 +113,38 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     for fact in reason.facts:
         what = fact.kind.value if speaks_of(fact, reason.whys) else _SAME_TURN
         lines.append(f"  {what:<9} {_fact(fact, ended=fact.id in reason.ended)}")
-    if why.ground is Ground.FILE:
-        lines.append(
-            "  perhaps   no edit of this line is recorded; this is the newest exchange before it that names the file"
-        )
-    elif why.ground is Ground.PART:
-        lines.append("  perhaps   an edit wrote a part of this line; the rest may be somebody else's")
-    elif not digest_of(why.line.text):
-        lines.append("  perhaps   no edit of this line is recorded, it is too short; the session wrote lines around it")
-    elif not why.certain:
-        lines.append("  perhaps   the session wrote such a line, and so may others: it is short, or was elsewhere")
+    lines += _doubts(store, why)
     if why.others:
         earlier = count(why.others, "earlier exchange")
         lines.append(f"  also      {earlier} wrote the same line; this is the last before the commit")
     return lines
+
+
+_DOUBTS = {
+    Ground.TEXT: "the session wrote this text, but it is short or stood in another file: somebody else may have, too",
+    Ground.PART: "an edit of the session wrote a part of this line; the rest may be somebody else's",
+    Ground.FILE: "the session edited this file last before the line's commit; its edit of this line is not recorded",
+}
+
+
+def _doubts(store: Store, why: LineOrigin) -> list[str]:
+    """Return what an uncertain answer rests on; which lines a command such as `sed -i` writes is not recorded."""
+    doubt = "" if why.certain else _DOUBTS.get(why.ground, "")
+    if doubt and why.ground is Ground.TEXT and not digest_of(why.line.text):
+        doubt = "the session wrote a line beside this one, which is too short to be recorded itself"
+    ran = [f"ran `{one_line(each.command, _LINE)}` {_before(store, why, each)}" for each in why.commands]
+    if why.ground is Ground.COMMIT:
+        doubt = f"the session made this commit: it {ran[0]}. Who wrote the line is not recorded"
+    elif why.ground is Ground.COMMAND:
+        doubt = f"the session {ran[0]}. Which lines a command changes is not recorded"
+    others = zip(why.commands[1:], ran[1:], strict=True)
+    also = [f"  or        session {short_session(each.session)} {what}" for each, what in others]
+    return [*([f"  perhaps   {doubt}"] if doubt else []), *also]
+
+
+def _before(store: Store, why: LineOrigin, ran: SessionCommand) -> str:
+    at = why.line.at if why.line.commit and why.line.at else store.context.clock()
+    return f"({age((at - ran.began).total_seconds())} {'before the commit' if why.line.commit else 'ago'})"
 
 
 def speaks_of(fact: Fact, whys: Sequence[LineOrigin]) -> bool:
@@ -138,14 +159,14 @@ def _fact(fact: Fact, *, ended: bool) -> str:
 
 
 def _nobody(why: LineOrigin) -> list[str]:
-    if not why.line.commit:
-        return ["  no recorded exchange wrote this line, and it is not committed: by hand, a program or a few letters"]
-    if why.since is None:
-        return ["  no line that a session wrote has been recorded yet"]
-    if why.line.at is not None and why.line.at < why.since:
+    if why.since is None and why.line.commit:
+        return ["  unknown   no edit of a session is recorded yet; 'gitmem status' says whether sessions are recorded"]
+    if why.since and why.line.commit and why.line.at and why.line.at < why.since:
         began = f"{why.since.astimezone():%Y-%m-%d %H:%M}"
-        return [f"  nobody recorded it: this memory knows lines of code since {began}, and it is older"]
-    return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
+        return [f"  unknown   this line is older than the recorded edits, which begin at {began}"]
+    committed = ", and no recorded session made its commit" if why.line.commit else ""
+    nothing = f"no recorded edit has this line, no recorded command names its file{committed}"
+    return [f"  unknown   {nothing}: somebody typed it, or a program wrote it"]
 
 
 def _commit_lines(why: LineOrigin) -> list[str]:
@@ -160,9 +181,12 @@ def _commit_lines(why: LineOrigin) -> list[str]:
     return lines
 
 
-def _read_on(why: LineOrigin) -> list[str]:
+def _read_on(store: Store, why: LineOrigin) -> list[str]:
     places = [f"gitmem show ^{why.exchange.id}"] if why.exchange else []
     places += [f"git show {why.line.commit[:_SHORT]}"] if why.line.commit else []
+    day = f"{(why.line.at or store.context.clock()).astimezone():%Y-%m-%d}"
+    if not why.exchange and store.read(daily_path(day)):
+        places.append(f"gitmem show {day} (what sessions did that day)")
     return [f"  read on   {', '.join(places)}"] if places else []
 
 
@@ -192,6 +216,9 @@ def as_value(store: Store, reason: Reason) -> dict[str, object]:
             "outcome": exchange.fields.outcome or None,
             "files": list(exchange.fields.files),
         },
+        "commands": [
+            {"session": ran.session, "at": ran.began.isoformat(), "command": ran.command} for ran in why.commands
+        ],
         "facts": [
             {
                 "id": fact.id,

@@ -11,7 +11,8 @@ from gitmem.errors import GitmemError
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import blame_code, project_path, renames
-from gitmem.tell.why import FoundExchange, WrittenLines, find_exchange
+from gitmem.tell.found_exchange import FoundExchange, find_exchange
+from gitmem.tell.written_lines import WrittenLines
 from gitmem.text.sentences import count
 from gitmem.values import Value
 

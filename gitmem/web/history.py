@@ -124,6 +124,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
         "lines": [why.line.text for why in reason.whys][:_MOST_CODE],
         "ground": why.ground.value,
         "certain": why.certain,
+        "ran": [ran.command for ran in why.commands],
         **fields(why.line, "commit subject author"),
         "at": moment(why.line.at),
         "asked": exchange.fields.request if exchange else "",

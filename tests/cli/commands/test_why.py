@@ -1,6 +1,7 @@
 """Lines of code lead to the exchange that wrote them, whatever git and formatters did to the lines."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -84,7 +85,12 @@ class Coder:
 
     def shell(self, request: str, command: str) -> None:
         """A turn of Claude Code that runs a shell command."""
-        subprocess.run(["bash", "-c", command], cwd=self.world.project, check=True, stdout=subprocess.DEVNULL)
+        stamp = (self.now + timedelta(minutes=3)).isoformat()  # in which `_record` has it run
+        environ = os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        environ |= {"GIT_AUTHOR_NAME": "Ada", "GIT_COMMITTER_NAME": "Ada", "EMAIL": "ada@example.org"}
+        subprocess.run(
+            ["bash", "-c", command], cwd=self.world.project, check=True, stdout=subprocess.DEVNULL, env=environ
+        )
         self._record("claude", request, ("Bash", {"command": command}))
 
     def _record(self, host: str, request: str, call: tuple[str, object], *, sidechain: bool = False) -> None:
@@ -218,10 +224,131 @@ def test_a_line_that_a_shell_command_wrote_leads_to_its_request(coder):
         ("delivery_days", WORDS[1]),
         ("express_days", WORDS[2]),
         ("order.days // 2", WORDS[2]),
-        ("days_of_week = one", ""),
+        ("days_of_week = one", WORDS[0]),  # perhaps: the loop names the file
     ]
     check(coder, "src/cart.py", expected)
     assert WORDS[1] in coder.world.run("why", "src/cart.py:11").out
+
+
+SCRIPT = """\
+python3 - <<'EOF'
+from pathlib import Path
+p = Path('src/cart.py')
+p.write_text(p.read_text().replace('count', 'pieces'))
+EOF"""
+PATCH = """\
+cat > fix.patch <<'EOF'
+--- a/src/cart.py
++++ b/src/cart.py
+@@ -1,2 +1,2 @@
+-import decimal
++import fractions
+ \n\
+EOF
+git apply fix.patch"""
+CHANGES = {
+    "sed": ("sed -i 's/item.count/item.pieces/' src/cart.py", "item.pieces"),
+    "perl": ("cd src && perl -pi -e 's/item.count/item.pieces/' cart.py", "item.pieces"),
+    "script": (SCRIPT, "item.pieces"),
+    "patch": (PATCH, "import fractions"),
+    "move": ("sed s/item.count/item.pieces/ src/cart.py > new.py && mv new.py src/cart.py", "item.pieces"),
+    "copy": ("mkdir x; sed s/item.count/item.pieces/ src/cart.py > x/cart.py; cp x/cart.py src/", "item.pieces"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_line_that_a_command_changed_leads_to_its_session_perhaps(coder, change):
+    command, text = CHANGES[change]
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.shell("Look around before", "sed -i 's/nothing/at all/' src/cart.py")
+    coder.commit("Add the cart")
+    coder.shell(WORDS[1], command)
+    coder.shell("Look at it", "cat src/cart.py && git diff src/cart.py && python3 src/cart.py")
+    coder.later(120)
+    commit = coder.commit("Rename")
+    coder.shell("Look around later", "sed -i 's/nothing/at all/' src/cart.py")
+    number = next(at for at, line in enumerate(coder.file("src/cart.py").read_text().splitlines(), 1) if text in line)
+    [why] = coder.why(f"src/cart.py:{number}")
+    assert (why["commit"], why["ground"], why["certain"]) == (commit, "command", False)
+    assert why["exchange"]["request"] == WORDS[1]
+    assert [ran["command"] for ran in why["commands"]] == [command]
+    told = coder.world.run("why", f"src/cart.py:{number}").out
+    assert "asked     perhaps 2026-11-20" in told
+    assert "(2 hours before the commit). Which lines a command changes is not recorded" in told
+
+
+def test_of_two_commands_the_one_with_the_text_of_the_line_is_named_first(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    coder.shell(WORDS[1], "sed -i 's/import decimal/import fractions/' src/cart.py")
+    coder.shell(WORDS[2], "sed -i 's/percent/per_cent/' src/cart.py")
+    [why] = coder.why("src/cart.py:1")
+    assert (why["commit"], why["exchange"]["request"], len(why["commands"])) == (None, WORDS[1], 2)
+    told = coder.world.run("why", "src/cart.py:1").out
+    assert re.search(r"  or        session 5e550003 ran `sed .*` \(\d+ \w+ ago\)", told)
+    assert coder.origins("src/cart.py")[8] == (WORDS[2], False), "the newest, as no command has the text of line 8"
+
+
+def test_a_line_whose_commit_a_session_made_leads_to_it_perhaps(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.file("fix.py").write_text(
+        "import pathlib\nfor p in pathlib.Path('src').iterdir():\n"
+        "    p.write_text(p.read_text().replace('count', 'pieces'))\n"
+    )
+    coder.commit("Add the cart")
+    coder.shell(WORDS[1], "python3 fix.py && git commit -qam 'Count pieces'")
+    [why] = coder.why("src/cart.py:5")
+    assert (why["ground"], why["certain"], why["exchange"]["request"]) == ("commit", False, WORDS[1])
+    assert (
+        "the session made this commit: it ran `python3 fix.py && git commit"
+        in coder.world.run("why", "src/cart.py:5").out
+    )
+    coder.file("src/cart.py").write_text(CART.replace("percent", "per_cent"))
+    coder.commit("By hand")
+    assert coder.why("src/cart.py:8")[0]["ground"] == "nobody"
+
+
+def test_a_running_session_is_known_by_its_last_commands(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    command = "sed -i 's/item.count/item.pieces/' src/cart.py"
+    subprocess.run(["bash", "-c", command], cwd=coder.world.project, check=True)
+    running = {"session_id": "5e55f000-0000-4000-8000-000000000000", "cwd": str(coder.world.project), "prompt_id": "p1"}
+    call = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": command}, "tool_response": "ok"}
+    for event in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": WORDS[1]},
+        {"hook_event_name": "PostToolUse"} | call,
+        {"hook_event_name": "Stop", "last_assistant_message": "Pieces are counted now, in all callers."},
+    ):
+        coder.world.run("hook", "claude", stdin=json.dumps(running | event).encode())
+    coder.world.run("hook", "claude", "--drain")
+    [why] = coder.why("src/cart.py:5")
+    assert (why["ground"], why["exchange"]["request"]) == ("command", WORDS[1])
+
+
+def test_a_short_line_is_certain_between_lines_of_the_same_edit_and_commit(coder):
+    coder.file("src/cart.py").write_text(CART)
+    coder.commit("By hand")
+    text = "def shipping_costs(order):\n    if order.is_heavy:\n        return 5\n    return order.total_weight\n"
+    coder.claude(WORDS[1], "src/cart.py", f"import decimal\n\n\n{text}", old="import decimal\n")
+    coder.commit("Add shipping")
+    assert [why["certain"] for why in coder.why("src/cart.py:6")] == [True]
+    coder.file("src/cart.py").write_text(coder.file("src/cart.py").read_text().replace("return 5", "return 7"))
+    coder.commit("By hand")
+    assert coder.why("src/cart.py:6")[0]["exchange"] is None, "its neighbours are of another commit"
+
+
+@pytest.mark.parametrize("by", ["edit", "command"])
+def test_a_short_line_that_a_later_change_may_have_written_is_not_certain(coder, by):
+    coder.claude(WORDS[0], "src/cart.py", CART.replace("import decimal\n", "import decimal\nx = 5\nimport fractions\n"))
+    if by == "edit":
+        coder.claude(WORDS[1], "src/cart.py", "x = 7", old="x = 5")
+    else:
+        coder.shell(WORDS[1], "sed -i 's/x = 5/x = 7/' src/cart.py")
+    coder.commit("Add the cart")
+    [why] = coder.why("src/cart.py:2")
+    assert why["certain"] is False
+    assert why["exchange"]["request"] == (WORDS[0] if by == "edit" else WORDS[1])
 
 
 def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
@@ -283,8 +410,8 @@ def test_a_line_that_is_too_short_is_not_said_to_be_written_by_a_session(coder):
     coder.append("src/cart.py", "# ===\n")
     coder.commit("Add the cart")
     shown = coder.world.run("why", "src/cart.py:11").out
-    assert "no edit of this line is recorded" in shown
-    assert "wrote such a line" not in shown
+    assert "the session wrote a line beside this one, which is too short to be recorded itself" in shown
+    assert "asked     perhaps" in shown
 
 
 def test_a_commit_and_a_text_lead_there_too(coder):
@@ -343,20 +470,22 @@ def test_an_edit_that_is_known_by_the_words_it_replaced_is_perhaps_the_lines(cod
     coder.claude(WORDS[0], "src/db.py", "postgresql://shop", old="sqlite:///a.db")
     [why] = coder.why("src/db.py:1")
     assert (why["exchange"]["request"], why["certain"]) == (WORDS[0], False)
-    assert "an edit wrote a part of this line" in coder.world.run("why", "src/db.py:1").out
+    assert "an edit of the session wrote a part of this line" in coder.world.run("why", "src/db.py:1").out
 
 
 def test_an_empty_answer_says_what_was_looked_at(coder):
     coder.file("src/old.py").write_text("value_of_long_ago = compute_everything()\n")
     commit = coder.commit("Long ago")
     coder.claude("Just note it", "src/short.py", "x\n")  # a session is recorded, and no line that tells it
-    assert "no line that a session wrote has been recorded yet" in coder.world.run("why", "src/old.py:1").out
+    assert "no edit of a session is recorded yet" in coder.world.run("why", "src/old.py:1").out
     coder.claude(WORDS[0], "src/cart.py", CART)
     coder.append("src/old.py", "typed_now_by_hand = compute_everything(again=True)\n")
-    assert "this memory knows lines of code since" in coder.world.run("why", "src/old.py:1").out
-    assert "it is not committed" in coder.world.run("why", "src/old.py:2").out
+    assert "this line is older than the recorded edits, which begin at 20" in coder.world.run("why", "src/old.py:1").out
+    assert "no recorded command names its file: somebody typed it" in coder.world.run("why", "src/old.py:2").out
     later = coder.commit("By hand")
-    assert f"by hand or by a program, in commit {later[:10]}" in coder.world.run("why", "src/old.py:2").out
+    told = coder.world.run("why", "src/old.py:2").out
+    assert "no recorded session made its commit: somebody typed it, or a program wrote it" in told
+    assert f"git show {later[:10]}, gitmem show 2026-11-20 (what sessions did that day)" in told
     assert commit != later
 
 
