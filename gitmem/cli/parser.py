@@ -127,7 +127,10 @@ _TOO_MANY = {
 # Names of memory types in issue trackers and commit conventions, and of acts in shells.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "lesson": "learning"}
 _SAME["fact"] = "decision"
-_SAME |= dict.fromkeys(("rm", "remove", "delete"), "retire remove") | {"ls": "list", "new": "add", "update": "edit"}
+_SAME |= dict.fromkeys(("rm", "remove", "delete", "end", "close"), "retire remove")
+_SAME |= {"ls": "list", "new": "add", "update": "edit"}
+_SAME |= {"결정": "decision", "규칙": "rule", "버그": "error_fix", "오류": "error_fix", "할일": "issue"}
+_SAME |= {"이슈": "issue", "배움": "learning", "메모": "note", "선호": "preference", "패턴": "pattern"}
 
 
 def _near_choice(message: str) -> str:

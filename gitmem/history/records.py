@@ -17,7 +17,7 @@ from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"
+FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, 3d, '3 days ago'"
 
 _ISO = re.compile(
     r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -25,8 +25,10 @@ _ISO = re.compile(
     r" ?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?",
     re.IGNORECASE,
 )
-_AGO = re.compile(r"(?P<number>[0-9]{1,4}) (?P<unit>minute|hour|day|week)s? ago", re.IGNORECASE)
-_DAYS = {"today": 0, "yesterday": 1}
+# `123d` could be the beginning of a commit's id.
+_AGO = re.compile(r"([0-9]{1,4}) (minute|hour|day|week)s? ago|([0-9]{1,2})([mhdw])")
+_UNITS = {"m": "minute", "h": "hour", "d": "day", "w": "week"}  # as in `gitmem pause 1h`
+DAYS = {"today": 0, "yesterday": 1, "오늘": 0, "어제": 1}
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
@@ -43,14 +45,14 @@ def parse_date(text: str, now: datetime) -> DateSpan | None:
     """Return the span that `text` names, None if it has no form of a date.
 
     The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
-    weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`. Raises
-    ValueError if there is no such day or time; the message is a clause.
+    weeks: a day; hours or minutes: that second), or `3d`. Without an offset the time is that of the zone of `now`.
+    Raises ValueError if there is no such day or time; the message is a clause.
     """
     words = " ".join(text.split()).lower()
-    if words in _DAYS:
-        return _day(now, _DAYS[words])
+    if words in DAYS:
+        return _day(now, DAYS[words])
     if ago := _AGO.fullmatch(words):
-        number, unit = int(ago["number"]), ago["unit"]
+        number, unit = int(ago[1] or ago[3]), ago[2] or _UNITS[ago[4]]
         if unit in {"day", "week"}:
             return _day(now, number * (7 if unit == "week" else 1))
         moment = (now.astimezone(UTC) - timedelta(**{f"{unit}s": number})).replace(microsecond=0)

@@ -25,11 +25,18 @@ def span(text: str, now: datetime = NOW) -> tuple[str, str]:
     [
         *("", "junk", "2026", "2026-11", "20261121", "2026-11-21x", "2026-1-2", "14:03", "2026-11-21 14"),
         *("2026-11-21 2pm", "2026-11-21+09:00", "last week", "ago", "days ago", "-3 days ago", "three days ago"),
-        *("99999 days ago", "3 fortnights ago", "٣ days ago", "HEAD", "yesterday noon"),
+        *("99999 days ago", "3 fortnights ago", "٣ days ago", "HEAD", "yesterday noon", "123d", "3 d", "d"),
     ],
 )
 def test_other_words_are_no_date(text: str):
     assert parse_date(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "short, long", [("3d", "3 days ago"), ("2W", "2 weeks ago"), ("5h", "5 hours ago"), ("어제", "yesterday")]
+)
+def test_short_forms_of_dates(short: str, long: str):
+    assert parse_date(short, NOW) == parse_date(long, NOW)
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,12 @@ from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
-from gitmem.history.records import date_span, difference, read_records, resolve
+from gitmem.history.records import DAYS, date_span, difference, read_records, resolve
 from gitmem.history.sessions import SessionSummary, find_session
 from gitmem.model.episode import LETTER as EPISODE_LETTER
 from gitmem.model.fact import Fact, day_of
 from gitmem.model.pattern import LETTER as BUG_LETTER
 from gitmem.model.validity import Status
-from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import named
 from gitmem.search.passages import before_removal, logged_requests, session_text
@@ -148,13 +147,8 @@ def _session(store: Store, text: str) -> SessionSummary | None:
 
 def _day_path(store: Store, text: str) -> str:
     """Return the path of the daily log that a text names, "" if it names none."""
-    if re.fullmatch(_DAY, text):
-        date_span(store, text)  # refuses a day such as 2026-02-30
-        return daily_path(text)
-    if text in {"today", "yesterday"}:
-        day = store.context.clock() - timedelta(days=text == "yesterday")
-        return daily_path(f"{day:%Y-%m-%d}")
-    return ""
+    span = date_span(store, text) if text in DAYS or re.fullmatch(_DAY, text) else None
+    return daily_path(f"{span.first:%Y-%m-%d}") if span else ""
 
 
 def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str, bytes] | None:
