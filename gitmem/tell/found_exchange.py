@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitmem.document.entry import Entry, find_by_digest, find_entries
@@ -73,18 +72,16 @@ def _exchanges(store: Store, path: str, day: str) -> list[FoundExchange]:
     return [_exchange(entry, day) for entry in entries if entry.label == EXCHANGE]
 
 
-def exchanges_naming(store: Store, file: str, until: datetime | None) -> Iterator[FoundExchange]:
-    """Yield the exchanges that changed a file of the project and began by a moment, the newest first."""
+def exchanges_naming(store: Store, file: str) -> list[FoundExchange]:
+    """Return the exchanges that changed a file of the project, the newest first."""
     git, options = store.repository.git, ("-l", "-z", "--full-name", "--text", "--fixed-strings", "-e", file)
     output = git.run("grep", *options, "--", *(f":(top){folder}" for folder in _LOGS), ok=(0, 1), timeout=300)
-    limit = stamp_of(until) if until else "~"
     newest: dict[str, FoundExchange] = {}
     for path in map(os.fsdecode, output.split(b"\0")[:-1]):
         for exchange in _exchanges(store, path, os.path.basename(path)[:_DAY]):
             if file in exchange.fields.files:
                 newest.setdefault(exchange.id, exchange)
-    found = sorted(newest.values(), key=lambda exchange: exchange.began, reverse=True)
-    yield from (exchange for exchange in found if exchange.began <= limit)
+    return sorted(newest.values(), key=lambda exchange: exchange.began, reverse=True)
 
 
 def _text(store: Store, path: str) -> str:

@@ -16,7 +16,6 @@ from gitmem.model.validity import fact_statuses
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.found_exchange import FoundExchange
-from gitmem.tell.session_commands import SessionCommand
 from gitmem.tell.why import Ground, LineOrigin
 from gitmem.text.sentences import age, count, shorten
 from gitmem.text.terminal import on_line, plain
@@ -132,19 +131,18 @@ def _doubts(store: Store, why: LineOrigin) -> list[str]:
     doubt = "" if why.certain else _DOUBTS.get(why.ground, "")
     if doubt and why.ground is Ground.TEXT and not digest_of(why.line.text):
         doubt = "the session wrote a line beside this one, which is too short to be recorded itself"
-    ran = [f"ran `{one_line(each.command, _LINE)}` {_before(store, why, each)}" for each in why.commands]
-    if why.ground is Ground.COMMIT:
-        doubt = f"the session made this commit: it {ran[0]}. Who wrote the line is not recorded"
-    elif why.ground is Ground.COMMAND:
-        doubt = f"the session {ran[0]}. Which lines a command changes is not recorded"
-    others = zip(why.commands[1:], ran[1:], strict=True)
-    also = [f"  or        session {short_session(each.session)} {what}" for each, what in others]
-    return [*([f"  perhaps   {doubt}"] if doubt else []), *also]
-
-
-def _before(store: Store, why: LineOrigin, ran: SessionCommand) -> str:
     at = why.line.at if why.line.commit and why.line.at else store.context.clock()
-    return f"({age((at - ran.began).total_seconds())} {'before the commit' if why.line.commit else 'ago'})"
+    ends = "before the commit" if why.line.commit else "ago"
+    times = (age((at - ran.began).total_seconds()) for ran in why.commands)
+    said = zip(why.commands, times, strict=True)
+    first, *others = [f"ran `{one_line(ran.command, _LINE)}` ({time} {ends})" for ran, time in said] or [""]
+    if why.ground is Ground.COMMIT:
+        doubt = "the session made this commit; which session or person wrote the line is not recorded"
+    elif first:
+        doubt = f"the session {first}; which lines a command changes is not recorded"
+    sessions = (short_session(ran.session) for ran in why.commands[1:])
+    also = [f"  or        session {session} {ran}" for session, ran in zip(sessions, others, strict=True)]
+    return [*([f"  perhaps   {doubt}"] if doubt else []), *also]
 
 
 def speaks_of(fact: Fact, whys: Sequence[LineOrigin]) -> bool:

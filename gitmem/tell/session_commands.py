@@ -51,6 +51,7 @@ class SessionCommands:
 
     def __init__(self, store: Store) -> None:
         self._store, self._by_transcript = store, dict[str, list[SessionCommand]]()
+        self._found = dict[tuple[str, datetime | None, datetime], list[SessionCommand]]()
 
     @cached_property
     def _transcripts(self) -> list[Transcript]:
@@ -65,7 +66,10 @@ class SessionCommands:
 
     def may_have_changed(self, path: str, since: datetime | None, until: datetime) -> list[SessionCommand]:
         """Return the commands between two moments that name a file and may have changed it, the newest first."""
-        return [ran for ran in self._between(since, until) if _may_change(ran.command, path)]
+        asked = path, since, until
+        if asked not in self._found:
+            self._found[asked] = [ran for ran in self._between(since, until) if _may_change(ran.command, path)]
+        return self._found[asked]
 
     def that_made(self, commit: str, at: datetime) -> SessionCommand | None:
         """Return the command that made a commit at a moment, by git's answer or by its time; None without one."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
+from operator import itemgetter
 
 from gitmem.document.code_lines import digest_of
 from gitmem.errors import GitFailedError, NotFoundError
@@ -173,7 +174,7 @@ class _Evidence:
 
     def __init__(self, store: Store, code: ProjectCode) -> None:
         self.store, self.code, self.written = store, code, WrittenLines(store)
-        self._commands = SessionCommands(store)
+        self._commands, self._now = SessionCommands(store), store.context.clock()
         self._since = dict[tuple[str, str], datetime | None]()
         self._naming = dict[str, list[FoundExchange]]()
 
@@ -181,7 +182,7 @@ class _Evidence:
         """Return the newest exchange before a line's commit that names its file and has no recorded lines of it."""
         path, until = line.path, stamp_of(line.at) if line.commit and line.at else "~"
         if path not in self._naming:
-            named = exchanges_naming(self.store, path, None)
+            named = exchanges_naming(self.store, path)
             self._naming[path] = [exchange for exchange in named if not self.written.names(exchange.id, path)]
         return next((exchange for exchange in self._naming[path] if exchange.began <= until), None)
 
@@ -196,7 +197,7 @@ class _Evidence:
 
     def commands(self, line: BlamedCode) -> list[SessionCommand]:
         """Return the commands that may have written a line, the newest first; before all those that have its text."""
-        until = line.at if line.commit and line.at else self.store.context.clock()
+        until = line.at if line.commit and line.at else self._now
         ran = self._commands.may_have_changed(line.path, self.since(line), until)
         return sorted(ran, key=lambda each: not has_text(each, line.text))
 
@@ -226,24 +227,25 @@ def _why(evidence: _Evidence, line: BlamedCode, around: frozenset[str], beside: 
 def _by_session(evidence: _Evidence, line: BlamedCode) -> LineOrigin:
     """Return the likeliest origin of a line that no recorded edit wrote.
 
-    It is the newest command or exchange since the file's last commit, else the session that made the line's commit,
-    else the newest one before.
+    It is a command with its text, else the newest command or exchange since the file's last commit, else the session
+    that made the line's commit, else the newest exchange before.
     """
-    since = evidence.since(line)
-    answers = [answer for answer in (_by_part(evidence, line), _by_file(evidence, line)) if answer]
-    ran = evidence.commands(line)
+    since, ran = evidence.since(line), evidence.commands(line)
     by_command = _by_commands(evidence, line, Ground.COMMAND, ran)
     if by_command is not None and has_text(ran[0], line.text):
         return by_command
-    times = {answer.ground: answer.exchange.began for answer in answers if answer.exchange}
-    if by_command is not None:
-        answers, times[Ground.COMMAND] = [by_command, *answers], stamp_of(ran[0].began)
-    newest = max(answers, key=lambda answer: times[answer.ground], default=None)
-    if newest is not None and (since is None or times[newest.ground] >= stamp_of(since)):
+    answers = (by_command, _by_part(evidence, line), _by_file(evidence, line))
+    dated = [(_began(answer), answer) for answer in answers if answer]
+    began, newest = max(dated, key=itemgetter(0), default=("", LineOrigin(line, Ground.NOBODY)))
+    if began and (since is None or began >= stamp_of(since)):
         return newest
     made = evidence.commit(line)
-    by_commit = _by_commands(evidence, line, Ground.COMMIT, [made]) if made else None
-    return by_commit or newest or LineOrigin(line, Ground.NOBODY)
+    return (_by_commands(evidence, line, Ground.COMMIT, [made]) if made else None) or newest
+
+
+def _began(answer: LineOrigin) -> str:
+    """Return when the command or the exchange of an answer began."""
+    return stamp_of(answer.commands[0].began) if answer.commands else answer.exchange.began if answer.exchange else ""
 
 
 def _by_commands(
@@ -280,7 +282,7 @@ def _by_neighbours(evidence: _Evidence, line: BlamedCode, beside: tuple[str, ...
     """Return the last exchange whose edit of the file wrote the lines beside one that is too short to be recorded.
 
     `beside` are of the line's commit. It is certain if the edit wrote both, and nothing after it may have changed the
-    line: no edit of short lines alone, no command.
+    line: no edit of short lines alone, no command of another exchange.
     """
     rows = evidence.written.rows(frozenset(beside), line.at if line.commit else None)
     rows = [row for row in rows if row.path == line.path]
@@ -294,7 +296,8 @@ def _by_neighbours(evidence: _Evidence, line: BlamedCode, beside: tuple[str, ...
     later = [ran for ran in evidence.commands(line) if ran.began > best.at]
     if later and has_text(later[0], line.text):
         return _by_commands(evidence, line, Ground.COMMAND, later)
-    is_last = not later and (naming is None or naming.began < exchange.began)
+    is_last = all(exchange_at(evidence.store, ran.session, ran.began) == exchange for ran in later)
+    is_last = is_last and (naming is None or naming.began < exchange.began)
     is_within = len(beside) > 1 and {*beside}.issubset(best.digests) and _names_file(exchange, best.path)
     return LineOrigin(line, Ground.TEXT, exchange=exchange, certain=is_last and is_within)
 
