@@ -219,7 +219,8 @@ def _table(facts: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
     for fact in facts:
         if fact.kind != kind:
             kind = fact.kind
-            lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
+            heading = f"{_SAVED_AS.get(fact.kind, fact.kind)}:"
+            lines += ["", heading] if lines else [heading]
         note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
         said, part = marks.mark(fact.id), f"of {', '.join(fact.scope)}" if fact.scope else ""
         words = ", ".join(filter(None, ("pinned" * fact.pinned, "" if part in said else part, said)))

@@ -90,7 +90,8 @@ def _answers(in_the_way: Sequence[Obstacle], *, is_new: bool) -> Iterator[str]:
     """Yield the agent's questions at its next start and the answers to give; if not `is_new`, only the questions."""
     questions = dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
     if questions and not is_new:
-        yield f"{count(len(questions), 'question')} of the agent not answered yet: see 'gitmem doctor'."
+        those = "a question" if len(questions) == 1 else f"{len(questions)} questions"
+        yield f"The agent waits for your answer to {those} at its start: 'gitmem doctor' shows which answer to give."
     else:
         yield from questions
 

@@ -113,10 +113,11 @@ def _used(store: Store) -> tuple[int, int, int]:
 def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
         return "nothing was shown to an agent in the last seven days"
-    shown = [f"agents were shown {count(more.told, 'text')}"] * bool(more.told)
+    times = "once" if more.told == 1 else f"{more.told:,} times"
+    shown = [f"an agent was shown memory {times}"] * bool(more.told)
     questions = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    words = [f"{questions}, {more.answered or 'none'} answered from memory"] * bool(more.asked)
-    return f"{'; '.join(shown + words)} in the last seven days"
+    answered = [f"memory had an answer to {more.answered or 'none'} of {questions}"] * bool(more.asked)
+    return f"in the last seven days {', and '.join(shown + answered)}"
 
 
 def _left_out(store: Store) -> int:

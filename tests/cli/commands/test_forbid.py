@@ -245,7 +245,7 @@ def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review_until_it_
     assert (
         "warns once a session; 4 times so far on this machine, ignored 3 times" in world.run("facts", "show", rule).out
     )
-    assert "agents were shown 4 texts" in world.run("status").out
+    assert "an agent was shown memory 4 times" in world.run("status").out
     (counted,) = world.run("stats", "--json").json["rules"]
     assert (counted["fired"], counted["obeyed"], counted["ignored"]) == (4, 1, 3)
     assert "ignored 3 of 4 times" in world.run("review").out
@@ -255,7 +255,7 @@ def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review_until_it_
     answer = call(world, "Bash", given, session="s9")
     decided = answer.get("hookSpecificOutput", {}).get("permissionDecision", "") if answer else None
     assert decided == then
-    assert "agents were shown" in world.run("status").out, "what was shown before the answer counts, too"
+    assert "an agent was shown memory" in world.run("status").out, "what was shown before the answer counts, too"
     assert world.run("review").out == "Nothing waits for your review.\n"
 
 
