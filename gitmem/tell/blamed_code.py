@@ -148,16 +148,11 @@ def _parsed(output: bytes) -> list[BlamedCode]:
 def _with_field(line: BlamedCode, name: str, value: str) -> BlamedCode:
     if name == "committer-time" and value.isdecimal():
         return line._replace(at=datetime.fromtimestamp(min(int(value), 1 << 40), UTC))
-    if name == "author":
-        return line._replace(author=value)
-    if name == "summary":
-        return line._replace(subject=value)
-    if name == "filename":
-        return line._replace(path=value)
     if name == "previous":
         oid, _, path = value.partition(" ")
         return line._replace(previous=oid, previous_path=path)
-    return line
+    field = {"author": "author", "summary": "subject", "filename": "path"}.get(name)
+    return line._replace(**{field: value}) if field else line
 
 
 def project_path(code: ProjectCode, path: str) -> str | None:

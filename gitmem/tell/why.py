@@ -29,6 +29,7 @@ from gitmem.tell.blamed_code import (
     Blaming,
     blame_code,
     commit_named,
+    line_before,
     lines_added_by,
     lines_with,
 )
@@ -214,7 +215,7 @@ def _why(evidence: _Evidence, line: BlamedCode, around: frozenset[str], beside: 
         answer = _by_text(evidence, here, around)
         if answer is not None and answer.certain:
             return answer._replace(line=line, reformatted=tuple(reformatted))
-        place = _before(evidence.code, here) if here.commit else None
+        place = line_before(evidence.code, here) if here.commit else None
         if place is None:
             break
         reformatted.append(here.commit)
@@ -234,7 +235,9 @@ def _by_session(evidence: _Evidence, line: BlamedCode) -> LineOrigin:
     by_command = _by_commands(evidence, line, Ground.COMMAND, ran)
     if by_command is not None and has_text(ran[0], line.text):
         return by_command
-    answers = (by_command, _by_part(evidence, line), _by_file(evidence, line))
+    naming = evidence.naming(line)
+    by_file = LineOrigin(line, Ground.FILE, exchange=naming) if naming else None
+    answers = (by_command, _by_part(evidence, line), by_file)
     dated = [(_began(answer), answer) for answer in answers if answer]
     began, newest = max(dated, key=itemgetter(0), default=("", LineOrigin(line, Ground.NOBODY)))
     if began and (since is None or began >= stamp_of(since)):
@@ -265,17 +268,6 @@ def _by_part(evidence: _Evidence, line: BlamedCode) -> LineOrigin | None:
     rows = [row for row in evidence.written.rows(parts, line.at if line.commit else None) if row.path == line.path]
     exchange = find_exchange(evidence.store, rows[-1].exchange, rows[-1].at) if rows else None
     return LineOrigin(line, Ground.PART, exchange=exchange) if exchange else None
-
-
-def _by_file(evidence: _Evidence, line: BlamedCode) -> LineOrigin | None:
-    exchange = evidence.naming(line)
-    return LineOrigin(line, Ground.FILE, exchange=exchange) if exchange else None
-
-
-def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
-    from gitmem.tell.blamed_code import line_before  # compares texts, which few lines need
-
-    return line_before(code, line)
 
 
 def _by_neighbours(evidence: _Evidence, line: BlamedCode, beside: tuple[str, ...]) -> LineOrigin | None:

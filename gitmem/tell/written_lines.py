@@ -45,35 +45,29 @@ class WrittenLines:
     def holding(self, digests: frozenset[str]) -> list[WrittenRow]:
         """Return all rows with one of these lines, the oldest first; the result is cached."""
         if digests not in self._holding:
-            rows = [row for day, data in self._files for row in _rows_with(digests, day, data)]
+            rows = [row for row in self._with(digests) if not digests.isdisjoint(row.digests)]
             self._holding[digests] = sorted(rows, key=lambda row: (row.at, row.exchange, row.path))
         return self._holding[digests]
 
     def of(self, exchanges: Collection[str]) -> list[WrittenRow]:
         """Return the rows of some exchanges."""
-        keys = [exchange.encode() for exchange in exchanges]
-        rows = (
-            (day, row) for day, data in self._files if any(key in data for key in keys) for row in parse_written(data)
-        )
-        return [_row(day, row) for day, row in rows if row.exchange in exchanges]
+        return [row for row in self._with(exchanges) if row.exchange in exchanges]
 
     def into(self, paths: Collection[str]) -> list[WrittenRow]:
         """Return the rows of some files of the project."""
-        return [_row(day, row) for day, data in self._files for row in parse_written(data) if row.path in paths]
+        return [row for row in self._with(paths) if row.path in paths]
 
     def names(self, exchange: str, path: str) -> bool:
         """Return whether lines of a file are recorded for an exchange."""
-        key = exchange.encode()
-        lines = (line for _, data in self._files if key in data for line in data.split(b"\n") if key in line)
-        return any((row.exchange, row.path) == (exchange, path) for line in lines for row in parse_written(line))
+        return any(row.path == path for row in self.of([exchange]))
 
-
-def _rows_with(digests: frozenset[str], day: str, data: bytes) -> list[WrittenRow]:
-    wanted = [digest.encode() for digest in digests]
-    if not any(digest in data for digest in wanted):
-        return []
-    lines = (line for line in data.split(b"\n") if any(digest in line for digest in wanted))
-    return [_row(day, row) for row in parse_written(b"\n".join(lines)) if not digests.isdisjoint(row.digests)]
+    def _with(self, words: Collection[str]) -> Iterator[WrittenRow]:
+        """Yield the rows of lines that contain one of these words."""
+        wanted = [word.encode("utf-8", "replace") for word in words]
+        for day, data in self._files:
+            if any(word in data for word in wanted):
+                lines = (line for line in data.split(b"\n") if any(word in line for word in wanted))
+                yield from (_row(day, row) for row in parse_written(b"\n".join(lines)))
 
 
 def _row(day: str, row: Written) -> WrittenRow:
