@@ -65,7 +65,7 @@ _OUTCOMES = {
     Outcome.FAILED: ("failed", "실패"),
     Outcome.REFUTED: ("refuted", "사실 아님"),
     Outcome.INTERRUPTED: ("interrupted", "중단"),
-    Outcome.UNKNOWN: ("unknown", "모름"),
+    Outcome.UNKNOWN: ("unknown", "확인 안 됨"),
 }
 # Templates of a summary by language: changed files, tests passed or failed, interruption, programs.
 WORDS = {

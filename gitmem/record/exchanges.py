@@ -37,11 +37,12 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import is_korean, shorten
-from gitmem.text.words import is_ending, keywords
+from gitmem.text.words import is_ending, keywords, phrases
 from gitmem.values import Value
 
 _ASKED, _DONE = 160, 180  # characters of the request and of the answer in a summary
 _NAMED = 3  # files
+_LABELS = ("decision", "preference", "rule", "knowledge")  # kinds of phrases before a sentence, which name no topic
 _READ = 8_000  # characters of an answer that are searched for keywords
 _PER_FILE, _PER_REQUEST = 3, 2  # weights of words in file names and in the request, relative to the answer
 
@@ -65,6 +66,8 @@ def keywords_of(asked: str, answer: str, files: Sequence[str]) -> tuple[str, ...
     score: dict[str, int] = {}
     shown: dict[str, str] = {}
     names = " ".join(_base(name).rpartition(".")[0] or _base(name) for name in files)
+    for label in _LABELS:
+        asked = phrases(label).sub("", asked)
     for text, weight in ((names, _PER_FILE), (asked, _PER_REQUEST), (answer[:_READ], 1)):
         for stem, word in keywords(text):
             if is_ending(stem):  # such as "했어" alone

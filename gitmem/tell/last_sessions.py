@@ -42,7 +42,7 @@ _LONG_HEAD = re.compile(
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
 _NOTHING = re.compile(
-    r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
+    r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|확인 안 됨))(?=\n|$))"
 )
 _ANNOUNCES = re.compile(
     r"(?:^|(?<=[.:;!?…])\s)(?:let me|now,? (?:let me|i'll|i will))\s(?:(?![.;!?] ).){1,300}$", re.IGNORECASE

@@ -277,7 +277,8 @@ def keywords(text: str) -> Iterator[tuple[str, str]]:
         if "가" <= word[0] <= "힣":
             key = _hangul_key(word)
             after_code = text[match.start() - 1 : match.start()] == "`" and is_ending(word)
-            if len(key) > 1 and key not in stop and word not in stop and not after_code:
+            empty = key in stop or word in stop or key.endswith(words("asking"))
+            if len(key) > 1 and not empty and not after_code:
                 yield key, key
         elif word[0] > "\u3000":
             yield word, word
