@@ -16,7 +16,7 @@ from functools import lru_cache
 from gitmem.document.ids import do_meet
 from gitmem.model.fact import Fact, FactKind
 from gitmem.text.numbers import numbers_of
-from gitmem.text.words import keywords, phrases, stem, stop_words
+from gitmem.text.words import hangul_stem, is_ending, keywords, phrases, stem, stop_words
 
 RELATED = 1 / 3  # overlap; facts with less are about different things, so no model is asked about them
 RIVALS = 1 / 2  # overlap; half are the words of the subject, the other half may differ
@@ -43,6 +43,7 @@ _VERB = re.compile(r"(?<=[가-힣]{2})[가-힣]$")  # the last of three syllable
 _FORMS = re.compile("(.{4,}|..[^\u110b])(?:\u1102\u1173\u11ab|[\u1175\u116e]\u11ab)")
 _WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN_WORD = re.compile(r"\w+(?:[./-]++\w+)*")
+_RUN = re.compile("[가-힣]+|[^가-힣]+")  # of a word: `uv로` is a name and a particle
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
 # A statement's first words if they name its subject: a name, the word after an article, a Korean subject.
 _SUBJECT = re.compile(
@@ -146,7 +147,9 @@ def _is_reason(text: str) -> bool:
 @lru_cache(maxsize=4_096)
 def words_of(text: str) -> frozenset[str]:
     """Return the stems of all content words of a text, also of common ones that are no keywords."""
-    return frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words()
+    runs = (_RUN.findall(word) for word in _PLAIN_WORD.findall(text.casefold()))
+    parts = (part for run in runs for place, part in enumerate(run) if not (place and is_ending(part)))
+    return frozenset(stem(hangul_stem(part)) for part in parts) - stop_words()
 
 
 def _in_order(text: str) -> list[str]:

@@ -23,7 +23,10 @@ from gitmem.values import Value
 
 _HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
 _SILENT = frozenset({"Exchange", "Note"})
-_IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|unknown|성공|확인 안 됨)$\n?|^\*\*(?:Answer):\*\* ?\n?"
+_IDLE = (
+    r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|unknown|성공|확인 안 됨)$\n?"
+    r"|^\*\*(?:Answer):\*\* ?\n?"
+)
 _INDENT = r"(?m)^  "
 _LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
 _GAPS = r"\n{3,}"
