@@ -36,11 +36,11 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.llm.ask import make_model
 from gitmem.llm.protocol import ProviderError
 from gitmem.platform.barred import barred, first_barred
-from gitmem.platform.machine import timedelta
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.platform.safe_open import drop_file
 from gitmem.purge.records import read_state, record_path
 from gitmem.store.copies import find_copies
-from gitmem.store.findings import Check, FailureLog, Finding, Level, LoggedFailure, bytes_below, judged
+from gitmem.store.findings import SLOW, Check, FailureLog, Finding, Level, LoggedFailure, bytes_below, judged
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.merge_driver import merges_pulls
@@ -48,12 +48,15 @@ from gitmem.store.remotes import remotes
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
 from gitmem.sync.guard import check_pulled
+from gitmem.tell.usage_log import START, read_usage
 from gitmem.text.sentences import age, count
 
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
 _SKEW = timedelta(minutes=1)  # tolerated difference between machines' clocks
+_QUICK_STARTS = 3  # after which a slow start is past
+_SAME_START = timedelta(seconds=2)  # at most between its delay and the note of what it was shown
 _SOON_PACKED = 50  # spare packs that are no problem, as the next save starts the packing
 
 
@@ -124,7 +127,7 @@ def check_log(store: Store) -> Iterator[Finding]:
         )
         newest = [*explained.values()][-_SHOWN:]
         yield Finding("words", Level.NOTE, message, "", tuple(failure.message for failure in newest))
-    recent = [failure for failure in logged if not failure.is_explained]
+    recent = _without_past_delays(store, [failure for failure in logged if not failure.is_explained])
     alike: dict[str, list[LoggedFailure]] = {}
     for failure in reversed(recent):
         alike.setdefault(f"{failure.command}: {' '.join(failure.message.split())}", []).append(failure)
@@ -136,6 +139,18 @@ def check_log(store: Store) -> Iterator[Finding]:
     remedy = f"All failures, with tracebacks: {journal.path} (delete it to dismiss them)"
     problem = Finding("log", Level.WARNING, message, remedy, details)
     yield judged(problem, "Nothing failed in the last seven days.", is_broken=recent)
+
+
+def _without_past_delays(store: Store, failures: list[LoggedFailure]) -> list[LoggedFailure]:
+    """Return the failures without slow starts of sessions that quick ones followed."""
+    slow = [failure.at for failure in failures if SLOW in failure.message]
+    given = read_usage(store.private, slow[0]).given if slow else ()
+    starts = [text.at for text in given if text.occasion == START]
+
+    def is_past(at: datetime) -> bool:
+        return sum(start > at + _SAME_START for start in starts) >= _QUICK_STARTS
+
+    return [failure for failure in failures if SLOW not in failure.message or not is_past(failure.at)]
 
 
 def check_model(store: Store) -> Iterator[Finding]:

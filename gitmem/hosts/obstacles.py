@@ -11,24 +11,30 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
+from gitmem.git.layout import find_layout
 from gitmem.hosts.edits import SERVER, edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope, is_gitmem_hook
 from gitmem.hosts.install import is_present
 from gitmem.hosts.json_settings import SettingsError, parse
-from gitmem.hosts.settings import HOOKS, MCP, ServerEdit
+from gitmem.hosts.settings import HOOKS, MCP, Edit, HooksEdit, ServerEdit, installed_events
 from gitmem.hosts.text_settings import keys_of
 from gitmem.platform.safe_open import read_json, read_small
+from gitmem.text.sentences import listed
 from gitmem.values import Value
 
 
 class Obstacle(Value):
-    """Why hooks or server do not run, and the remedy; `asked`: the remedy is an answer at the agent's next start."""
+    """Why hooks or server do not run, and the remedy; `asked`: the remedy is an answer at the agent's next start.
+
+    With `partly` some sessions, or part of each, are recorded all the same.
+    """
 
     part: str
     message: str
     remedy: str
     asked: bool = False
     since: float = float("inf")  # when the setting was written; a later event disproves the obstacle
+    partly: bool = False
 
 
 Found = Iterator[Obstacle]
@@ -39,8 +45,10 @@ _POLICY = "Only your organization can change that."
 def obstacles(host: Host, place: InstallPlace) -> list[Obstacle]:
     """Return what prevents a host from running what is installed at a place; changes no settings."""
     parts = {edit.part for edit in edits_of(host, place) if edit.part in {HOOKS, MCP} and is_present(edit)}
+    if not parts:
+        return []
     own = _READERS[host.name](host, place) if host.name in _READERS else ()
-    found = [*_switched_off(host, place), *own, *_server_off(host, place)]
+    found = [*_switched_off(host, place), *own, *_server_off(host, place), *_missing_hooks(host, place)]
     return [obstacle for obstacle in found if obstacle.part in parts]
 
 
@@ -70,6 +78,23 @@ def _switched_off(host: Host, place: InstallPlace) -> Found:
                 remedy = _POLICY if path in _managed_paths(host.name) else _OPEN
                 yield Obstacle(HOOKS, problem, remedy, since=os.path.getmtime(path))
             return
+
+
+def _missing_hooks(host: Host, place: InstallPlace) -> Found:
+    """Yield the hooks that settings lack which have others of gitmem's."""
+    edits = [edit for edit in edits_of(host, place) if edit.part == HOOKS]
+    missing = [name for edit in edits for name in _missing_names(edit)]
+    if missing:
+        where = edits[0].path if len(edits) == 1 else os.path.dirname(edits[0].path)
+        message = f"{host.title} is recorded in part: {where} lacks gitmem's hooks for {listed(missing)}"
+        yield Obstacle(HOOKS, message, f"'gitmem install {host.name} --{place.scope.value}' adds them.", partly=True)
+
+
+def _missing_names(edit: Edit) -> list[str]:
+    if isinstance(edit, HooksEdit):
+        present = installed_events((read_small(edit.path) or b"").decode("utf-8", "surrogateescape"))
+        return [event for event in edit.hooks if event not in present]
+    return [os.path.basename(edit.path)] * (not os.path.lexists(edit.path))
 
 
 def _server_off(host: Host, place: InstallPlace) -> Found:
@@ -112,6 +137,12 @@ def _around(folder: str) -> Iterator[str]:
         if above == folder:
             return
         folder = above
+
+
+def _roots(project: str) -> list[str]:
+    """Return a repository's top, and for a linked work tree that of the main one; none if it is no repository."""
+    layout = find_layout(project)
+    return [project, os.path.dirname(layout.common_dir)] if layout else []
 
 
 _MANAGED = {
@@ -162,25 +193,43 @@ def _claude(host: Host, place: InstallPlace) -> Found:
             yield _server_is_off(host, f"{path} does not allow it", _POLICY)
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     projects = _at(read_json(own), "projects")
-    trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
+    asked_of = _roots(place.project) or _around(place.project)  # trust in a folder holds for no repository in it
+    trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in asked_of)
     if place.scope is not Scope.USER and not trusted:
         asks = f"{host.title} asks at its next start whether you trust this folder"
-        asks = f"{asks}; until you do, no interactive session is recorded"
-        yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder': 'No' is preselected.", asked=True)
-    here = _at(projects, place.project)
-    if SERVER in _names(here, "disabledMcpServers"):
+        asks = f"{asks}. Until you do, only 'claude -p' is recorded"
+        answer = "Choose 'Yes, I trust this folder': 'No' is preselected."
+        yield Obstacle(HOOKS, asks, answer, asked=True, partly=True)
+    if SERVER in _names(_at(projects, place.project), "disabledMcpServers"):
         yield _server_is_off(host, "you switched it off", "Type /mcp in it and enable gitmem.")
     if place.scope is Scope.PROJECT:
-        yield from _claude_answer(host, place, own, here)
+        yield from _claude_answer(host, place)
 
 
-def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> Found:
+_ENABLED, _DISABLED = "enabledMcpjsonServers", "disabledMcpjsonServers"
+
+
+def _claude_answers(host: Host, place: InstallPlace) -> Mapping[str, object]:
+    """Return the settings in which Claude Code keeps the user's answers about a project's servers, by file."""
+    own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
+    here = _at(read_json(own), "projects", place.project)
+    return {path: _settings(path) for path in settings_paths(host, place)} | {own: here}
+
+
+def noted_answers(host: Host, place: InstallPlace) -> Iterator[str]:
+    """Yield a line for each file in which an agent itself noted the user's answer about the server."""
+    for path, value in _claude_answers(host, place).items() if host.name == "claude" else ():
+        if SERVER in (*_names(value, _ENABLED), *_names(value, _DISABLED)):
+            yield f"{host.title}'s own note of your answer on the server stays in {path}."
+
+
+def _claude_answer(host: Host, place: InstallPlace) -> Found:
     """Yield the user's refusal of a project's servers, or that they will be asked."""
-    answers = {path: _settings(path) for path in settings_paths(host, place)} | {own: here}
-    if path := next((path for path, value in answers.items() if SERVER in _names(value, "disabledMcpjsonServers")), ""):
-        yield _server_is_off(host, f"disabledMcpjsonServers names it in {path}", f'Take "{SERVER}" out there.')
+    answers = _claude_answers(host, place)
+    if path := next((path for path, value in answers.items() if SERVER in _names(value, _DISABLED)), ""):
+        yield _server_is_off(host, f"{_DISABLED} names it in {path}", f'Take "{SERVER}" out there.')
     elif not any(
-        SERVER in _names(value, "enabledMcpjsonServers") or _at(value, "enableAllProjectMcpServers") is True
+        SERVER in _names(value, _ENABLED) or _at(value, "enableAllProjectMcpServers") is True
         for value in answers.values()
     ):
         asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
@@ -203,8 +252,8 @@ def _codex(host: Host, place: InstallPlace) -> Found:
     if place.scope is Scope.PROJECT and level != "trusted":
         part = "the hooks and the server of this project"
         if level is None:
-            asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it ignores {part}"
-            answer = "Choose Yes."
+            asks = f"{host.title} asks at its next start whether you trust this folder. Until you do, it ignores {part}"
+            answer = "Choose Yes. 'codex exec' does not ask."
         else:
             asks, answer = f"{host.title} ignores {part}: {own} does not trust this folder", "Change trust_level there."
         yield from (Obstacle(kind, asks, answer, asked=level is None) for kind in (HOOKS, MCP))
@@ -225,8 +274,9 @@ def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
             HOOKS, f"{host.title} runs no hook that you switched off", "Type /hooks in it and enable gitmem's."
         )
     elif any(_at(states[name], "trusted_hash") != table["trusted_hash"] for name, table in tables.items()):
-        problem = f"{host.title} runs hooks only once you trust them; 'codex exec' passes over them without a word"
-        remedy = "At its next start review the hooks, or type /hooks, and trust gitmem's; or install with --trust."
+        problem = f"{host.title} does not run gitmem's hooks before you trust them"
+        remedy = f"Type /hooks in it and trust them, or run 'gitmem install {host.name} --{place.scope.value} --trust'."
+        remedy += " 'codex exec' does not ask: it leaves them out."
         yield Obstacle(HOOKS, problem, remedy, asked=True)
 
 
@@ -275,7 +325,7 @@ def _trusted_by_gemini(path: str, project: str) -> bool | None:
 def _folder(host: Host, trusted: bool | None) -> Found:  # the agent's own setting
     """Yield that an agent ignores a project's settings in a folder that it does not trust."""
     ignored = "it ignores the hooks and the server of this project"
-    message = f"{host.title} asks at its next start whether you trust this folder; until you do, {ignored}"
+    message = f"{host.title} asks at its next start whether you trust this folder. Until you do, {ignored}"
     remedy = "Answer that you trust the folder; without a terminal it is not asked and nothing runs."
     if trusted is False:
         message, remedy = f"{host.title} does not trust this folder: {ignored}", "Have it trust the folder."

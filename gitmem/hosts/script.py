@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.locking import writing_alone
-from gitmem.hosts.edits import edits_of
+from gitmem.hosts.edits import SERVER, edits_of
 from gitmem.hosts.host import Host, InstallPlace, hook_script, is_current, script_path
 from gitmem.hosts.install import (
     SettingsChange,
@@ -30,7 +30,7 @@ from gitmem.hosts.install import (
 )
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.registry import NAMES, find_host
-from gitmem.hosts.settings import HOOKS
+from gitmem.hosts.settings import HOOKS, MCP
 from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import drop_file, read_json, read_small
 
@@ -38,10 +38,10 @@ from gitmem.platform.safe_open import drop_file, read_json, read_small
 def recorded_agents(
     project: str, home: str, environ: Mapping[str, str], last_event_of: Callable[[str], float]
 ) -> tuple[list[str], list[str]]:
-    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks fail or are gone.
+    """Return the titles of agents whose sessions are recorded, and sentences for each whose hooks fail or are gone.
 
-    The others have gitmem's hooks, in a project's settings or the user's. `last_event_of` returns, by its label, the
-    time of an agent's last event since its installation, 0 without one: after an event it asks the user nothing more.
+    An agent is in both if part of its sessions are recorded. `last_event_of` returns, by its label, the time of an
+    agent's last event since its installation, 0 without one.
     """
     titles, off = [], []
     for host in map(find_host, NAMES):
@@ -50,22 +50,17 @@ def recorded_agents(
         if not hooked:
             off += [f"{lost.message}. {lost.remedy}" for lost in lost_hooks(host, places)[:1]]
             continue
-        if stops := hook_obstacles(host, hooked, last_event=last_event_of(host.label)):
-            off.append(f"{stops[0].message}. {stops[0].remedy}")
-        else:
-            titles.append(host.title)
+        last_event = last_event_of(host.label)
+        stops = hook_obstacles(host, hooked, last_event=last_event)
+        off += [f"{stop.message}. {stop.remedy}" for stop in stops[:1]]
+        titles += [host.title] * (not stops or bool(stops[0].partly and last_event))
     return titles, off
-
-
-def is_refuted(obstacle: Obstacle, last_event: float) -> bool:
-    """Return whether an event of this time shows that an obstacle no longer stops hooks; 0 stands for no event."""
-    return last_event > (0 if obstacle.asked else obstacle.since)
 
 
 def hook_obstacles(host: Host, hooked: Sequence[InstallPlace], *, last_event: float) -> list[Obstacle]:
     """Return what prevents all of a host's installed hooks from running; nothing if those of one place run.
 
-    Obstacles that the time `last_event` refutes are left out, but the script must exist.
+    Obstacles are left out that an event at the time `last_event` refutes, but the script must exist.
     """
     script = script_path(hooked[0].home) if hooked else ""
     if script and not os.path.exists(script):
@@ -73,9 +68,41 @@ def hook_obstacles(host: Host, hooked: Sequence[InstallPlace], *, last_event: fl
             Obstacle(HOOKS, f"{script}, which the hooks read, is missing", f"'gitmem install {host.name}' renews it.")
         ]
     stops = [
-        [item for item in obstacles(host, place) if item.part == HOOKS and not is_refuted(item, last_event)]
-        for place in hooked
+        [item for item in obstacles(host, place) if item.part == HOOKS and last_event <= item.since] for place in hooked
     ]
+    return stops[0] if stops and all(stops) else []
+
+
+def stopped_servers(
+    project: str, home: str, environ: Mapping[str, str], written_of: Callable[[str], Collection[str]]
+) -> list[str]:
+    """Return sentences on agents that will not start the installed server, unless they will ask the user about it."""
+    stopped = []
+    for host in map(find_host, NAMES):
+        places = [InstallPlace(scope, project, home, environ) for scope in host.scopes]
+        stops = server_obstacles(host, places, written_of(host.label))[:1]
+        stopped += [f"{stop.message}. {stop.remedy}" for stop in stops if not stop.asked]
+    return stopped
+
+
+def server_obstacles(host: Host, places: Sequence[InstallPlace], written: Collection[str]) -> list[Obstacle]:
+    """Return what prevents a host from starting the installed server; nothing if one of its settings starts it.
+
+    `written` are the files that gitmem wrote, by its records: of a file for servers alone they tell that one is gone.
+    """
+    if host.events and not any(hooked_file(host, place) for place in places):
+        return []  # the list belongs to another agent, which shares it
+    stops = []
+    for place in places:
+        edits = edits_of(host, place)
+        listing = [edit for edit in edits if edit.part == MCP]
+        others = {edit.path for edit in edits if edit.part != MCP}
+        if any(map(is_present, listing)):
+            stops.append([item for item in obstacles(host, place) if item.part == MCP])
+        elif gone := [edit.path for edit in listing if edit.path in written and edit.path not in others]:
+            message = f"{host.title} has no tools of the memory any more: the server {SERVER} is gone from {gone[0]}"
+            remedy = f"'gitmem install {host.name} --{place.scope.value}' writes it again."
+            stops.append([Obstacle(MCP, message, remedy)])
     return stops[0] if stops and all(stops) else []
 
 

@@ -89,13 +89,20 @@ class HooksEdit(Edit):
     def present(self, text: str) -> bool:
         return bool(installed_events(text))
 
+    def outdated(self, text: str) -> list[str]:
+        """Return the events that have other hooks of gitmem's than this version's one."""
+        lines: dict[str, list[object]] = {}
+        for place in hook_places(text):
+            lines.setdefault(place.event, []).append(_command(place.item))
+        return [event for event, found in lines.items() if found != [_line(self.hooks.get(event, {}))]]
+
     def _brought_up_to_date(self, text: str, known: Noted) -> str:
         """Keep one gitmem hook per event, in this version's form; remove those of events that are not in `hooks`."""
         for event in installed_events(text):
             while places := [place for place in hook_places(text) if place.event == event]:
                 hook = self.hooks.get(event)
                 if hook is not None and len(places) == 1:
-                    if _command(places[0].item) != next(hook[key] for key in _COMMANDS if key in hook):
+                    if _command(places[0].item) != _line(hook):
                         text = replace(text, places[0].item, hook)
                     break
                 text = places[-1].removed(text)
@@ -154,6 +161,10 @@ def hook_places(text: str) -> Iterator[HookPlace]:
 def _command(hook: JsonItem) -> object:
     nodes = (hook.node.get(key) for key in _COMMANDS)
     return next((node.scalar for node in nodes if node), None)
+
+
+def _line(hook: Mapping[str, object]) -> object:
+    return next((hook[key] for key in _COMMANDS if key in hook), None)
 
 
 class ServerEdit(Edit):

@@ -50,6 +50,7 @@ def judged(problem: Finding, fine: str, *, is_broken: object) -> Finding:
 MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters; the end, which has the reason, is kept
+SLOW = "took longer than"  # in the message on an answer of a hook
 _NEWEST_BYTES = 64_000
 # The command that the log gives to words of a transcript missing in the store, and the reason if none is known.
 WORDS, UNKNOWN = "words", "not saved"

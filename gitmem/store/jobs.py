@@ -25,10 +25,10 @@ _LOCK, _RUNNING = "lock", "running"  # files of a kind; the other files are requ
 class Kind(StrEnum):
     """A kind of work in the background; the value says what it does."""
 
-    REINDEX = "indexes authors and meanings"
-    MAINTAIN = "packs"
-    SYNC = "syncs"
-    ASK = "asks the model about sessions"
+    REINDEX = "indexing authors and meanings"
+    MAINTAIN = "tidying up its git repository"
+    SYNC = "syncing"
+    ASK = "asking the model about sessions"
 
 
 _COMMANDS = {

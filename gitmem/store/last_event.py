@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from gitmem.platform.safe_open import set_mark
+from gitmem.platform.safe_open import read_object, set_mark
 from gitmem.store.locate import HOME_HOSTS, user_store
 
 _FOLDER = "heard"  # an empty file per agent; its modification time is that of the last event
@@ -30,8 +30,18 @@ def last_event_time(private: str, labels: Iterable[str] = ()) -> float:
 
 def last_install_time(private: str, home: str, label: str) -> float:
     """Return when an agent's hooks were last installed, by the installation records; 0 without any."""
-    folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
-    return max(_time_of(os.path.join(folder, f"{label}.json")) for folder in folders)
+    return max(map(_time_of, _records(private, home, label)))
+
+
+def installed_files(private: str, home: str, label: str) -> set[str]:
+    """Return the files that gitmem wrote for an agent, by the installation records."""
+    files = [read_object(path).get("files") for path in _records(private, home, label)]
+    return {str(path) for listed in files if isinstance(listed, dict) for path in listed}
+
+
+def _records(private: str, home: str, label: str) -> list[str]:
+    folders = (private, user_store(home))
+    return [os.path.join(folder, HOME_HOSTS, f"{label}.json") for folder in folders]
 
 
 def last_event_since_install(private: str, home: str, label: str) -> float:

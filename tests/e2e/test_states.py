@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -95,6 +96,37 @@ def test_what_is_said_of_an_agent_is_what_it_does(machine, client, name, state):
     off, warned = told(machine)
     assert recorded is not bool(off)
     assert recorded is not bool(warned)
+
+
+@pytest.mark.parametrize("name", in_ci(TRUSTED))
+def test_trust_that_is_withdrawn_after_a_session_is_said(machine, client, name):
+    program = client(name)
+    put(machine, name, "trusted")
+    machine.run("gitmem", "install", name, "--project", "--no-judge", *CLIENTS[name].trust)
+    run(machine, name, program, "trusted")
+    daily = machine.remember(name)
+    assert FIRST in daily
+    assert told(machine) == ([], "")
+    put(machine, name, "untrusted")
+    off, warned = told(machine)
+    assert off
+    assert warned
+    run(machine, name, program, "untrusted")
+    assert machine.remember(name) == daily
+
+
+def test_a_session_that_leaves_the_hooks_out_is_said_to_be_unrecorded(machine, client):
+    put(machine, "claude", "trusted")
+    machine.run("gitmem", "install", "claude", "--project", "--no-judge")
+    for options in ([], ["--setting-sources", "user"]):
+        assert told(machine) == ([], "")
+        time.sleep(6)  # a session that began in the moment of the last event may be the recorded one
+        words = [*machine.words("claude", FIRST), *options]
+        machine.ask("claude", client("claude"), {FIRST: [{"text": "Done."}]}, words)
+        assert machine.remember("claude").count(FIRST) == 1
+    off, warned = told(machine)
+    assert off == []
+    assert "1 session of Claude Code began here after its last event" in warned
 
 
 @pytest.mark.parametrize("name", in_ci(CLIENTS))

@@ -19,9 +19,10 @@ from gitmem.health.doctor import DEEP, FULL
 from gitmem.health.document_checks import check_changed, check_conflicts, check_headers
 from gitmem.health.status import StoreStatus, status_reader
 from gitmem.platform.machine import Context
-from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
+from gitmem.store.findings import SLOW, FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS
+from gitmem.tell.usage_log import START, ShownText, record
 from tests.copies import new_repository
 from tests.own_settings import own_settings
 from tests.world import World
@@ -241,6 +242,18 @@ def test_what_failed_in_the_last_days_is_a_warning_with_the_last_of_it(patient):
     assert finding.message.startswith("7 failures")
     assert [detail.rpartition("failure ")[2] for detail in finding.details] == [f"number {n}" for n in range(2, 7)]
     assert journal.path in finding.remedy
+
+
+def test_a_slow_start_is_past_after_some_quick_ones(patient):
+    private, now = patient.store.private, datetime.now(UTC)
+    slow = LoggedFailure(now - timedelta(hours=5), "hook claude", f"SessionStart {SLOW} 0.6 s")
+    FailureLog(private).record(slow)
+    for number in range(3):
+        assert len(patient.only("log", Level.WARNING).details) == 1
+        record(private, ShownText(now - timedelta(hours=4 - number), f"s-{number}", START, ("d-1",), 9))
+    assert patient.examine() == {}
+    FailureLog(private).record(slow._replace(at=now - timedelta(hours=1)))
+    assert len(patient.only("log", Level.WARNING).details) == 1
 
 
 def test_failures_of_one_message_are_one_line_with_their_number(patient):

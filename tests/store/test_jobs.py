@@ -51,8 +51,8 @@ def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, enviro
                 (Kind.MAINTAIN, two.root, 0),
             ]
             said = status("status")[1]
-            assert f"indexes authors and meanings in {one.root}" in said
-            assert "1 store waits" in said
+            assert "indexing authors and meanings, since " in said
+            assert f"in the background ({one.root}). 1 more store waits for it" in said
         assert started == []
     assert started == [("-C", two.root, "reindex", "--background")]
     assert running(environ["HOME"]) == []

@@ -28,6 +28,7 @@ from gitmem.hosts.install import (
     record_of,
     remove_empty,
 )
+from gitmem.hosts.obstacles import noted_answers
 from gitmem.hosts.plan import by_path, count_removed, diff_of, plan_excluded
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
@@ -180,6 +181,7 @@ def run_uninstall(args: Args, app: App) -> int:
         changes += [(Scope.USER, change) for change in dropped]
     text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
     lines = [text or ("" if code else _nothing(hosts)), _left_for_user(args, app, hosts) if chosen is None else ""]
+    lines[1:1] = [line for host in hosts for line in noted_answers(host, place_of(app, Scope.PROJECT))]
     report_changes(args, app, hosts, changes, "\n".join(filter(None, lines)))
     if text and is_last and not args.dry_run:
         hint = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."

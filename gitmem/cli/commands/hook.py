@@ -331,7 +331,9 @@ def _start_text(
     shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer, compacted=compacted)
     text = start_text(store, shown)
     if late() or not found:
-        _log(app, f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only")
+        from gitmem.store.findings import SLOW
+
+        _log(app, f"{_ANSWERED} {SLOW} {SECONDS:g} s; the agent may have got a part of the memory only")
     return text, tuple(identifier for part in shown for identifier in part.ids)
 
 

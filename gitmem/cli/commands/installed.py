@@ -16,7 +16,7 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.plan import InstallPlan
 from gitmem.hosts.registry import NAMES
-from gitmem.hosts.script import hook_obstacles, hooked_file, is_refuted
+from gitmem.hosts.script import hook_obstacles, hooked_file
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
 from gitmem.store.last_event import last_event_since_install
@@ -32,7 +32,8 @@ def list_agents(app: App) -> None:
         state = next((f"recorded, by {path}" for path in paths.values() if path), "not recorded")
         places = [place_of(app, scope) for scope, path in paths.items() if path]
         if stops := hook_obstacles(host, places, last_event=_last_event(app, host)):
-            state = f"not recorded{' yet' * stops[0].asked}: {stops[0].message}"
+            state = "partly recorded" if stops[0].partly else f"not recorded{' yet' * stops[0].asked}"
+            state += f": {stops[0].message}"
         state = state if host.events else "gets tools for the memory; its sessions cannot be recorded"
         parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
         does = "renews it" if state.startswith("recorded") else f"brings {', '.join(parts)}"
@@ -53,7 +54,7 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
     """Return the lines that report the installed parts of a host to the user; `works` if an event arrived."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
     event, found = _last_event(app, plan.host), obstacles(plan.host, plan.place)
-    in_the_way = [item for item in found if (not is_refuted(item, event) if item.part == HOOKS else item.part in parts)]
+    in_the_way = [item for item in found if (event <= item.since if item.part == HOOKS else item.part in parts)]
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")

@@ -13,13 +13,13 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.access import ACCESS
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
-from gitmem.hosts.script import project_top, recorded_agents
+from gitmem.hosts.script import project_top, recorded_agents, stopped_servers
 from gitmem.llm.protocol import HOST, OFFLINE, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.findings import MODEL, FailureLog
 from gitmem.store.forbids import FILE as FORBIDS
 from gitmem.store.jobs import Job, running
-from gitmem.store.last_event import last_event_since_install
+from gitmem.store.last_event import installed_files, last_event_since_install
 from gitmem.store.layers import mode_words, private_store
 from gitmem.store.store import LEFT_OUT, VECTORS, Store
 from gitmem.sync.states import RemoteState
@@ -40,17 +40,15 @@ _BRANCH = "gitmem"  # as in gitmem.git
 def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
     with status_reader(store) as read_status:  # git works meanwhile
-        agents, off = recorded_agents(
-            project_top(app.folder(), app.home()),
-            app.home(),
-            app.environ,
-            partial(last_event_since_install, store.private, app.home()),
-        )
+        project, home = project_top(app.folder(), app.home()), app.home()
+        last_event_of = partial(last_event_since_install, store.private, home)
+        agents, off = recorded_agents(project, home, app.environ, last_event_of)
+        tools = stopped_servers(project, home, app.environ, partial(installed_files, store.private, home))
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     mode = mode_words(store, app.session())
-    more = _More(agents, off, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
+    more = _More(agents, off, tools, *used, pending, _vectors(store), _models(store), mode, running(app.home()))
     has_rules = store.acceptance.is_accepted() and os.path.exists(os.path.join(store.private, FORBIDS))
     rules = len(rules_to_review(store)) if has_rules else 0
     more = more._replace(
@@ -66,12 +64,13 @@ def run_status(args: Args, app: App) -> None:
 class _More(Value):
     """The part of the status that comes from other rooms.
 
-    `off` has a sentence for each agent that runs no hooks. `told`, `asked` and `answered` count shown texts, questions
-    and answers of the last seven days.
+    `off` has sentences for each agent that runs no hooks, or not all, `tools` for each that will not start the server.
+    `told`, `asked` and `answered` count shown texts, questions and answers of the last seven days.
     """
 
     agents: list[str]
     off: list[str]
+    tools: list[str]
     told: int
     asked: int
     answered: int
@@ -152,7 +151,8 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", _recording(status, more, unread=unread, read_only=app.read_only)),
+        *zip(("recording", *[""] * len(more.off)), _recording(status, more, unread, app.read_only), strict=False),
+        *[("tools", sentence) for sentence in more.tools],
         ("knows", ", ".join((*known, count(knows.patterns, "known error"))) + more.beside),
         ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
@@ -183,7 +183,8 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
         rows.append(("by hand", f"{few(status.edited)}: the next save commits this, or says why not"))
-    needed = {"review", "facts", "by hand"} | ({"recording"} if more.mode or more.off or not more.agents else set())
+    needed = {"", "tools", "review", "facts", "by hand"}
+    needed |= {"recording"} if more.mode or more.off or not more.agents else set()
     lines = [
         app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
         for name, value in rows
@@ -193,29 +194,29 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
     return "\n".join(lines)
 
 
-def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: bool) -> str:
+def _recording(status: StoreStatus, more: _More, unread: bool, read_only: bool) -> list[str]:
+    """Return whether sessions are recorded, then a line for each agent whose sessions are not."""
     if any(finding.check == "trusted" for finding in status.attention):
-        return "nothing: this memory came from elsewhere; see below"
+        return ["nothing: this memory came from elsewhere; see below"]
     if read_only or any(finding.check == ACCESS for finding in status.attention):
-        return "nothing, as the environment says; see below" if read_only else "nothing; see below"
+        return ["nothing, as the environment says; see below" if read_only else "nothing; see below"]
     if more.mode:
-        return more.mode
-    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session on this machine yet"
-    off = " ".join(more.off).removesuffix(".")
-    if more.agents:
-        agents = ", ".join(more.agents) + (f"; {off}" if off else "")
-        return agents if unread and not status.last_event else f"{agents}; {when}"
-    if off:
-        return f"off; {off} ({when})"
-    none = "off; run 'gitmem install' to start recording"
-    return f"{none} ({when})" if status.last_event else none
+        return [more.mode]
+    agents = ", ".join(more.agents) or "off" + "; run 'gitmem install' to start recording" * (not more.off)
+    if status.last_event:
+        agents += f"; last event {status.last_event:%Y-%m-%d %H:%M}"
+    elif (more.agents or more.off) and not unread:
+        agents += "; no session on this machine yet"
+    return [agents, *more.off]
 
 
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
-    if to_decide := len(status.review) + status.contradictions + more.rules + more.left_out:
+    if to_decide := len(status.review) + status.contradictions + more.rules:
         yield f"{count(to_decide, 'decision')} of yours ('gitmem review')"
-    elif any("gitmem review" in finding.remedy for finding in status.attention):
+    elif not more.left_out and any("gitmem review" in finding.remedy for finding in status.attention):
         yield "a decision of yours, see below"
+    if more.left_out:
+        yield f"{count(more.left_out, 'message')} that looked like a decision or rule, not taken ('gitmem review')"
     if status.waiting:
         yield f"{count(status.waiting, 'save')} not committed yet"
     if status.unfinished:
@@ -238,8 +239,8 @@ def _sync_words(state: RemoteState) -> str:
 
 def _job_words(job: Job) -> str:
     """Return a line about a background job on this machine, perhaps for another store."""
-    waiting = f"; {count(job.waiting, 'store')} wait{'s' * (job.waiting == 1)}" if job.waiting else ""
-    return f"{job.kind} in {job.store}, since {job.since[11:16]}{waiting}"
+    waiting = f". {count(job.waiting, 'more store')} wait{'s' * (job.waiting == 1)} for it" if job.waiting else ""
+    return f"{job.kind}, since {job.since[11:16]}, in the background ({job.store}){waiting}"
 
 
 def _model_words(models: Spending | None, provider: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_what_an_agent_asks_at_its_next_start_is_said_until_it_is_answered(run, 
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text.replace("PROJECT", project.as_posix()))
     if name == "codex":
-        assert "runs hooks only once you trust them" in off(run)
+        assert "does not run gitmem's hooks before you trust them" in off(run)
         run("install", name, "--project", "--trust", "--no-judge")
     assert off(run) == ""
     assert warnings(run, "host") == warnings(run, "mcp") == ""
@@ -197,13 +198,183 @@ def test_an_installation_that_changes_nothing_forgets_no_event_and_a_new_one_nam
     assert "(the last one came on 20" in said
 
 
+LATER = 60  # seconds
+BEGUN = '{"type": "user", "sessionId": "s-9", "timestamp": "AT", "cwd": "PROJECT", "message": MESSAGE}'
+MESSAGE = '{"role": "user", "content": "Hello.", "parts": [{"text": "Hello."}]}'  # Claude Code's and Qwen Code's keys
+
+
+def begin(project, chats, *, ago: float = -LATER, more: str = "") -> None:
+    """Write the transcript of a session that began at that time and goes on."""
+    chats.mkdir(parents=True, exist_ok=True)
+    at = f"{datetime.fromtimestamp(time.time() - ago, UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+    path = chats / "s-9.jsonl"
+    line = BEGUN.replace("MESSAGE", MESSAGE).replace("AT", at).replace("PROJECT", project.as_posix())
+    path.write_text(f"{line}\n{more}")
+    os.utime(path, (time.time() + LATER,) * 2)
+
+
+def chats_of(project, home, name: str):
+    folder = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
+    below = {"claude": (".claude", "projects", folder), "qwen": (".qwen", "projects", folder, "chats")}
+    return home.joinpath(*below[name])
+
+
 def test_sessions_that_no_event_told_of_are_said(run, project, home):
     run("install", "qwen", "--project", "--no-judge")
     assert "No event of Qwen Code has arrived here since the install on" in words(run("doctor")[1])
     assert not warnings(run, "host")
-    folder = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
-    chats = home / ".qwen" / "projects" / folder / "chats"
-    chats.mkdir(parents=True)
-    (chats / "a.jsonl").write_text("{}\n")
-    os.utime(chats / "a.jsonl", (time.time() + 60,) * 2)
-    assert "though 1 session of it ran here since" in warnings(run, "host")
+    chats = chats_of(project, home, "qwen")
+    begin(project, chats, ago=LATER)
+    assert not warnings(run, "host"), "a session that was open before has no hooks"
+    begin(project, chats)
+    assert "though 1 session of it began since" in warnings(run, "host")
+
+
+@pytest.fixture
+def recorded(run, project, home):
+    """Give a function that installs an agent, which trusts the project, and has it record a session."""
+
+    def install(name: str, *options: str) -> None:
+        for path, text in TRUSTED.get(name, {}).items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_text(text.replace("PROJECT", project.as_posix()))
+        assert run("install", name, "--project", "--no-judge", "--trust", *options)[0] == 0
+        session = {"session_id": "s-1", "cwd": str(project)}
+        for event, said in (("UserPromptSubmit", {"prompt": "Which port?"}), ("Stop", {"last_assistant_message": "4"})):
+            payload = {"hook_event_name": event, **session, **said}
+            run("hook", name, event, stdin=json.dumps(payload).encode())
+        run("hook", name, "--drain")
+        assert json.loads(run("status", "--json")[1])["last_event"]
+        assert (off(run), warnings(run, "host"), warnings(run, "mcp")) == ("", "", "")
+
+    return install
+
+
+def rewrite(path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", TRUSTED)
+def test_trust_that_is_withdrawn_after_a_session_is_said(run, home, recorded, name):
+    recorded(name)
+    for path in TRUSTED[name]:
+        (home / path).unlink()
+    asks = ASKED[name][0]
+    assert asks in off(run)
+    assert asks in warnings(run, "host")
+
+
+def test_codex_that_no_longer_trusts_the_hooks_is_said(run, home, recorded):
+    recorded("codex")
+    rewrite(home / ".codex" / "config.toml", "trusted_hash", "other_hash")
+    for said in (off(run), warnings(run, "host")):
+        assert "Codex does not run gitmem's hooks before you trust them" in said
+        assert "'gitmem install codex --project --trust'" in said
+        assert "'codex exec' does not ask" in said
+    run("install", "codex", "--project", "--no-judge", "--trust")
+    rewrite(home / ".codex" / "config.toml", '"trusted"', '"untrusted"')
+    assert "does not trust this folder" in off(run)
+    assert "does not trust this folder" in warnings(run, "host")
+
+
+@pytest.mark.parametrize(
+    "trusted, asks", [("linked", False), ("project", False), ("", True)], ids=["itself", "main", "folder above"]
+)
+@pytest.mark.few(1)
+def test_in_a_linked_work_tree_claude_goes_by_the_main_ones_trust(  # noqa: PLR0917
+    run, project, home, bare_git, trusted, asks
+):
+    """As seen in 2.1.330, which takes no repository for trusted because a folder above it is."""
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
+    linked = project.parent / "linked"
+    bare_git(project, "worktree", "add", "-q", str(linked))
+    trust = {"projects": {str(project.parent / trusted): {"hasTrustDialogAccepted": True}}}
+    (home / ".claude.json").write_text(json.dumps(trust))
+    there = Runner(linked, run.environ)
+    assert there("install", "claude", "--project", "--no-judge", "--init")[0] == 0
+    assert bool(off(there)) is asks
+
+
+def test_where_only_claude_p_is_recorded_status_calls_it_recorded_and_says_what_is_not(run, home, recorded):
+    recorded("claude")
+    (home / ".claude.json").unlink()
+    lines = run("status")[1].splitlines()
+    assert lines[0].startswith("recording   Claude Code; last event ")
+    assert "Until you do, only 'claude -p' is recorded." in lines[1]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("gone", ["file", "entry"])
+def test_a_server_that_is_gone_is_said(run, project, recorded, gone):
+    recorded("claude")
+    listing = project / ".mcp.json"
+    if gone == "file":
+        listing.unlink()
+    else:
+        listing.write_text('{"mcpServers": {}}')
+    said = f"the server gitmem is gone from {listing}"
+    assert said in warnings(run, "mcp")
+    assert "'gitmem install claude --project' writes it again." in warnings(run, "mcp")
+    assert said in " ".join(json.loads(run("status", "--json")[1])["tools"])
+    run("install", "claude", "--project", "--no-judge")
+    assert not warnings(run, "mcp")
+    run("uninstall", "claude")
+    assert not warnings(run, "mcp")
+
+
+@pytest.mark.parametrize("missing", [["Stop"], ["UserPromptSubmit", "Stop"]])
+@pytest.mark.few(1)
+def test_hooks_that_are_missing_are_named(run, project, recorded, missing):
+    recorded("claude")
+    path = project / ".claude" / "settings.json"
+    settings = json.loads(path.read_text())
+    for event in missing:
+        del settings["hooks"][event]
+    path.write_text(json.dumps(settings))
+    for said in (off(run), warnings(run, "host")):
+        assert f"{path} lacks gitmem's hooks for {' and '.join(missing)}" in said
+        assert "'gitmem install claude --project' adds them." in said
+        assert "version" not in said
+    run("install", "claude", "--project", "--no-judge")
+    assert off(run) == warnings(run, "host") == ""
+
+
+def test_a_hook_of_another_version_is_named(run, project, recorded):
+    recorded("claude")
+    path = project / ".claude" / "settings.json"
+    rewrite(path, "gitmem=Stop .", "gitmem=Halt .")
+    assert f"Another version of gitmem wrote the hook for Stop in {path}." in warnings(run, "host")
+
+
+def test_with_all_hooks_gone_doctor_fails(run, project, recorded):
+    recorded("claude")
+    (project / ".claude" / "settings.json").unlink()
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "Claude Code is not recorded any more: the hooks are gone from" in words(out)
+    assert "'gitmem install claude --project' writes them again." in words(out)
+
+
+def test_a_session_after_the_last_event_is_said_to_be_unrecorded(run, project, home, recorded):
+    recorded("claude")
+    chats = chats_of(project, home, "claude")
+    begin(project, chats, ago=LATER, more='{"type": "user", "sessionId": "s-9", "message": {"content": "More."}}\n')
+    assert not warnings(run, "host"), "a session that goes on after its last event"
+    begin(project, chats)
+    said = warnings(run, "host")
+    assert "1 session of Claude Code began here after its last event, at 20" in said
+    assert "gitmem import --from claude" in said
+
+
+def test_claudes_own_note_of_an_answer_stays_and_is_said(run, project, recorded):
+    note = project / ".claude" / "settings.local.json"
+    recorded("claude")
+    note.write_text('{"enabledMcpjsonServers": ["gitmem"]}')
+    out = run("uninstall", "claude")[1]
+    assert f"Claude Code's own note of your answer on the server stays in {note}." in out
+    assert note.read_text() == '{"enabledMcpjsonServers": ["gitmem"]}'
+    note.unlink()
+    assert str(note) not in run("uninstall", "claude")[1]
