@@ -29,7 +29,7 @@ from gitmem.model.lines import marks_of, without_ended
 from gitmem.model.rotation import holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.model.similarity import WEIGHED
 from gitmem.model.validity import in_force
-from gitmem.platform.machine import date, datetime, timedelta
+from gitmem.platform.machine import date, datetime
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -118,9 +118,7 @@ def _summarize(store: Store, transaction: Transaction, archive: str, text: str) 
 
 def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
     """Remove archives beyond the configured retention from the work tree; history keeps them."""
-    days = config.archive_retention_days
-    oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
-    over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
+    over = outdated_archives(transaction.names(ARCHIVE), config, transaction.now)
     if over:
         which = over[0] if len(over) == 1 else f"{len(over)} archives"
         message = op_message(Op.RETAIN, f"Take {which} out of the tree, as configured")

@@ -1,4 +1,4 @@
-"""Read arguments that several commands share: a date, a text, a place."""
+"""Read arguments that several commands share: a date, a text, tags, a place."""
 
 from __future__ import annotations
 
@@ -42,6 +42,17 @@ def text_of(data: bytes, name: str = "The text") -> str:
     if text.encode() != data:
         raise RefusedError(f"{name} is not UTF-8.", "Convert it, as 'iconv -f LATIN1 -t UTF-8' does.")
     return text
+
+
+def tags_of(args: Args) -> tuple[str, ...]:
+    """Return the tags that options give. Raises RefusedError if one is not valid."""
+    from gitmem.document.entry import clean_tag
+
+    try:
+        return tuple(map(clean_tag, args.tag))
+    except ValueError as error:
+        remedy = "Give each tag by an option: --tag build --tag ci."
+        raise RefusedError(f"The tag is refused: {error}.", remedy) from None
 
 
 def chosen_place(args: Args) -> Place:

@@ -16,19 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 
-from gitmem.hosts.host import (
-    ASKS,
-    DUE,
-    LATE,
-    Edits,
-    Host,
-    InstallPlace,
-    Payload,
-    Scope,
-    is_below,
-    refused,
-    text_of,
-)
+from gitmem.hosts.host import ASKS, DUE, LATE, Edits, Host, InstallPlace, Payload, Scope, is_below, refused, text_of
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime

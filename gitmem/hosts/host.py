@@ -1,7 +1,7 @@
 """The description of a host, and helpers that several hosts share.
 
 A host is data and small functions that convert its forms to gitmem's and back; its module is loaded when needed. Events
-arrive as JSON and are converted to Claude Code's keys, which `gitmem.model.events` reads; answers are converted to the
+arrive as JSON and are converted to Claude Code's keys, which `gitmem.record.read` reads; answers are converted to the
 host's form, transcripts to records; and `gitmem install` applies a list of edits.
 """
 

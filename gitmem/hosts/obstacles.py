@@ -18,7 +18,7 @@ from gitmem.hosts.install import is_present
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HOOKS, MCP, Edit, HooksEdit, ServerEdit, installed_events
 from gitmem.hosts.text_settings import keys_of
-from gitmem.platform.safe_open import read_json, read_small
+from gitmem.platform.safe_open import folders_around, read_json, read_small
 from gitmem.text.sentences import listed
 from gitmem.values import Value
 
@@ -128,17 +128,6 @@ def _names(value: object, *keys: str) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _around(folder: str) -> Iterator[str]:
-    """Yield a folder and those above it."""
-    folder = os.path.realpath(folder)
-    while True:
-        yield folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
-
-
 def _roots(project: str) -> list[str]:
     """Return a repository's top, and for a linked work tree that of the main one; none if it is no repository."""
     layout = find_layout(project)
@@ -193,7 +182,7 @@ def _claude(host: Host, place: InstallPlace) -> Found:
             yield _server_is_off(host, f"{path} does not allow it", _POLICY)
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     projects = _at(read_json(own), "projects")
-    asked_of = _roots(place.project) or _around(place.project)  # trust in a folder holds for no repository in it
+    asked_of = _roots(place.project) or folders_around(place.project)  # trust in a folder holds for no repository in it
     trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in asked_of)
     if place.scope is not Scope.USER and not trusted:
         asks = f"{host.title} asks at its next start whether you trust this folder"
@@ -314,7 +303,7 @@ def _gemini(host: Host, place: InstallPlace) -> Found:
 def _trusted_by_gemini(path: str, project: str) -> bool | None:
     """Return whether a list of folders trusts this one; None if no rule matches it."""
     rules = _settings(path)
-    for folder in _around(project):
+    for folder in folders_around(project):
         for named, rule in rules.items() if isinstance(rules, dict) else ():
             whole = os.path.dirname(str(named)) if rule == "TRUST_PARENT" else str(named)
             if os.path.realpath(whole) == folder:
@@ -344,7 +333,7 @@ def _copilot(host: Host, place: InstallPlace) -> Found:
         for name in _names(_settings(os.path.join(folder, file)), key)
         if isinstance(name, str)
     ]
-    yield from _folder(host, True if any(around in listed for around in _around(place.project)) else None)
+    yield from _folder(host, True if any(around in listed for around in folders_around(place.project)) else None)
 
 
 def _pi(host: Host, place: InstallPlace) -> Found:
@@ -358,7 +347,7 @@ def _pi(host: Host, place: InstallPlace) -> Found:
         return
     folder = place.own(host.folder)
     answers, usual = (_settings(os.path.join(folder, name)) for name in ("trust.json", "settings.json"))
-    decided = (value for around in _around(place.project) if isinstance(value := _at(answers, around), bool))
+    decided = (value for around in folders_around(place.project) if isinstance(value := _at(answers, around), bool))
     by_default = {"always": True, "never": False}.get(str(_at(usual, "defaultProjectTrust")))
     yield from _folder(host, next(decided, by_default))
 

@@ -32,7 +32,7 @@ from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS, MCP
 from gitmem.platform.machine import find_program, own_command
-from gitmem.platform.safe_open import drop_file, read_json, read_small
+from gitmem.platform.safe_open import drop_file, folders_around, read_json, read_small
 
 
 def recorded_agents(
@@ -142,14 +142,9 @@ def is_project(folder: str) -> bool:
 
 def project_top(start: str, home: str) -> str:
     """Return the top of the work tree around a folder, where the host is started; the home is its own project."""
-    folder = start = os.path.realpath(start)
-    home = os.path.realpath(home)
-    while os.path.basename(folder) == ".gitmem" or folder == home != start or not is_project(folder):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return start
-        folder = above
-    return folder
+    start, home = os.path.realpath(start), os.path.realpath(home)
+    around = (folder for folder in folders_around(start) if is_project(folder) and not folder == home != start)
+    return next((folder for folder in around if os.path.basename(folder) != ".gitmem"), start)
 
 
 _USERS = "users.json"

@@ -11,16 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.document.ids import find_named, tail_of
 from gitmem.document.message import Op, Trailer, session_message
-from gitmem.model.concept import (
-    Concept,
-    begun,
-    choose,
-    joined,
-    line_of,
-    name_of,
-    render_changed,
-    render_new,
-)
+from gitmem.model.concept import Concept, begun, choose, joined, line_of, name_of, render_changed, render_new
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import find_session_file, with_links

@@ -19,15 +19,7 @@ from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
 from gitmem.document.message import Op, Trailer, op_message, session_message
 from gitmem.history.authors import Authors
 from gitmem.history.authorship import Manner
-from gitmem.learn.statements import (
-    FoundFact,
-    as_statement,
-    facts_of_prompt,
-    find_facts,
-    is_saved,
-    repeated,
-    saved_in,
-)
+from gitmem.learn.statements import FoundFact, as_statement, facts_of_prompt, find_facts, is_saved, repeated, saved_in
 from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.similarity import is_same_fact
@@ -141,12 +133,7 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
 
 def learn_findings(
-    store: Store,
-    session: str,
-    host: str,
-    findings: Sequence[FoundFact],
-    *,
-    ended: datetime | None = None,
+    store: Store, session: str, host: str, findings: Sequence[FoundFact], *, ended: datetime | None = None
 ) -> str | None:
     """Commit entries of `memory.md` that are no facts yet, then findings; return the last commit."""
     moments = (*(finding.at for finding in findings), *([ended] if ended else ()))

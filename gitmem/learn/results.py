@@ -77,11 +77,7 @@ class _Task(Value):
 
 
 def keep_results(
-    store: Store,
-    transaction: Transaction,
-    session: JudgedSession,
-    results: Sequence[RequestResult],
-    known: KnownMemory,
+    store: Store, transaction: Transaction, session: JudgedSession, results: Sequence[RequestResult], known: KnownMemory
 ) -> Changes:
     """Return the file changes that keep the results of a session's requests."""
     if not results:

@@ -311,9 +311,10 @@ def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
     return _that_fit(pieces, [], tokens, range(len(pieces) - 1, -1, -1))
 
 
-def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
-    """Return the archives beyond the newest `most` (0: no limit), and those older than `oldest`."""
+def outdated_archives(names: Iterable[str], limits: RotationConfig, now: datetime) -> list[str]:
+    """Return the archives beyond the largest number and those beyond the age that the settings keep."""
     archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
-    over = archives[:-most] if most else []
-    stamp = f"{oldest:%Y%m%d_%H%M%S}" if oldest else ""  # archive names are in local time
+    over, days = archives[: -limits.max_archives] if limits.max_archives else [], limits.archive_retention_days
+    # Archive names are in local time.
+    stamp = f"{now.replace(tzinfo=None) - timedelta(days=days):%Y%m%d_%H%M%S}" if days else ""
     return over + [name for name in archives if name not in over and _STAMP.match(name[7:]) and name[7:22] < stamp]

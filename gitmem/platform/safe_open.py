@@ -255,6 +255,14 @@ def drop_file(path: str) -> None:
         os.unlink(path)
 
 
+def folders_around(folder: str) -> Iterator[str]:
+    """Yield a folder and all above it, the innermost first."""
+    above = ""
+    while folder != above:
+        yield folder
+        above, folder = folder, os.path.dirname(folder)
+
+
 def make_private(folder: str) -> None:
     """Make a folder and missing ones above it for the user alone; `os.makedirs` would use the umask for the latter."""
     if folder and not os.path.isdir(folder):

@@ -20,23 +20,18 @@ from gitmem.git.process import Git
 from gitmem.git.trust import check_owner
 from gitmem.model.fact import Fact
 from gitmem.platform.machine import UTC, datetime
-from gitmem.platform.safe_open import enter, read_open, split
+from gitmem.platform.safe_open import enter, folders_around, read_open, split
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.values import Value
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:
     """Return the top of the work tree that a folder is in and its git dir, or "" and ""."""
-    folder = os.path.realpath(folder)
-    while True:
-        dot_git = os.path.join(folder, ".git")
-        git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(folder)
-        if git_dir:
-            return folder, git_dir
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return "", ""
-        folder = parent
+    for top in folders_around(os.path.realpath(folder)):
+        dot_git = os.path.join(top, ".git")
+        if git_dir := dot_git if os.path.isdir(dot_git) else linked_git_dir(top):
+            return top, git_dir
+    return "", ""
 
 
 MAX_BYTES = 1 << 18

@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
 from gitmem.git.trust import check_layout, is_linked
-from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
+from gitmem.platform.safe_open import drop_file, folders_around, in_the_way, read_small, replace_file
 from gitmem.store.locate import (
     HOME_PROJECTS,
     PRIVATE_FOLDER,
     find_project,
     find_store,
-    folders_around,
     is_store,
     user_store,
 )

@@ -312,12 +312,7 @@ def set_edits_aside(store: Store, old: str, new: str) -> list[str]:
 
 
 def fast_forward(
-    store: Store,
-    expected: str,
-    new: str,
-    *,
-    purpose: str,
-    other_refs: RefMoves | None = None,
+    store: Store, expected: str, new: str, *, purpose: str, other_refs: RefMoves | None = None
 ) -> tuple[str, ...] | None:
     """Move the branch from `expected` to its descendant `new`, and bring the files up to it.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from gitmem.git.layout import STORE_FOLDER, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_link, is_at_its_place, is_linked
+from gitmem.platform.safe_open import folders_around
 from gitmem.values import Value
 
 HOME_PROJECTS = "projects"
@@ -47,14 +47,6 @@ def find_project(start: str, home: str) -> Project:
         if at_home and is_store(home_store(Project(folder, None), home)):
             return Project(folder, None)
     return Project(start, None)
-
-
-def folders_around(folder: str) -> Iterator[str]:
-    """Yield a folder and all above it, the innermost first."""
-    above = ""
-    while folder != above:
-        yield folder
-        above, folder = folder, os.path.dirname(folder)
 
 
 def find_store(start: str, home: str) -> str | None:

@@ -232,18 +232,15 @@ def _allowed(store: Store, old: Texts, here: Mapping[str, str], there: Mapping[s
     tiers = [path for path in here if path in old and path.startswith(_TIERS)]
     summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
     after = dict(zip(summaries, store.repository.blobs([there[path] for path in summaries]), strict=True))
-    today = store.context.clock().date()
+    now = store.context.clock()
     allowed: dict[str, set[str]] = {}
     for path, data in zip(tiers, store.repository.blobs([here[path] for path in tiers]), strict=True):
         text = retold_lines(data, there.keys())
         if path not in there:
-            text += "\n" + replaced_lines(path, data, after, today)
+            text += "\n" + replaced_lines(path, data, after, now.date())
         allowed[path] = {*_lines(text)}
-    rotation = store.config.rotation
-    days = rotation.archive_retention_days
-    oldest = store.context.clock().replace(tzinfo=None) - timedelta(days=days) if days else None
     archives = [path.partition("/")[2] for path in here.keys() | there.keys() if path.startswith(f"{ARCHIVE}/")]
-    outdated = (f"{ARCHIVE}/{name}" for name in outdated_archives(archives, rotation.max_archives, oldest))
+    outdated = (f"{ARCHIVE}/{name}" for name in outdated_archives(archives, store.config.rotation, now))
     return allowed | {path: {*old[path]} for path in outdated if path in old and path not in there}
 
 

@@ -121,10 +121,7 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], 
 
 def user_part(store: Store, pattern: BugPattern) -> BugPattern | None:
     """Return the part of a pattern from the user's own commits, None without one."""
-    return next(
-        (own.part for own in experience(store, pattern) if not own.author and own.part.seen),
-        None,
-    )
+    return next((own.part for own in experience(store, pattern) if not own.author and own.part.seen), None)
 
 
 def has_other_authors(store: Store, path: str) -> bool:

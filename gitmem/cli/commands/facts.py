@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.arguments import Args
+from gitmem.cli.arguments import Args, tags_of
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
-from gitmem.document.entry import MemoryType, clean_tag, clean_text
+from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.history.authors import AWAITS, Authors
 from gitmem.history.marks import known_marks, place_marks
@@ -112,12 +112,7 @@ def _add(store: Store, args: Args, app: App) -> None:
     check_literals(args.forbids)  # before anything is saved
     if args.enforce and not args.forbids:
         raise UsageError("--enforce says what happens at the words of --forbids.", "Add them: --forbids 'pip install'.")
-    try:
-        tags = tuple(clean_tag(tag) for tag in args.tag)
-    except ValueError as error:
-        raise RefusedError(
-            f"The tag is refused: {error}.", "Give each tag by an option: --tag build --tag ci."
-        ) from None
+    tags = tags_of(args)
     kind = MemoryType(args.kind or _kind_of(text, args))
     if kind not in KINDS:
         remedy = f"To save it: gitmem save -t {kind} {shlex.quote(text)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.arguments import MOST_BYTES, Args, text_of
+from gitmem.cli.arguments import MOST_BYTES, Args, tags_of, text_of
 from gitmem.cli.table import PARTS
-from gitmem.document.entry import MemoryType, clean_tag, clean_text
+from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import labelled, save_text
@@ -18,12 +18,7 @@ _AS_COMMAND = 2  # words: `save pause 1h` is no text, `save private customers pa
 
 
 def run_save(args: Args, app: App) -> None:
-    try:
-        tags = tuple(clean_tag(tag) for tag in args.tag)
-    except ValueError as error:
-        raise RefusedError(
-            f"The tag is refused: {error}.", "Give each tag by an option: --tag build --tag ci."
-        ) from None
+    tags = tags_of(args)
     if args.text and args.text[0] in PARTS["save"] and len(args.text) <= _AS_COMMAND:
         words = " ".join(args.text)
         remedy = f"The command is 'gitmem {words}'. To save these words: echo '{words}' | gitmem save"

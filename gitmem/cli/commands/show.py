@@ -178,9 +178,7 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
     left, left_lines = code_left_of(store, [identifier])
     app.answer(
-        output.entry_value(entry) | ({"code": left} if left else {}),
-        plain("\n".join([*lines, *left_lines])),
-        "entry",
+        output.entry_value(entry) | ({"code": left} if left else {}), plain("\n".join([*lines, *left_lines])), "entry"
     )
 
 
@@ -211,8 +209,7 @@ def run_at(args: Args, app: App) -> None:
     data = None if args.list else store.repository.read(commit, path)
     if data is None:
         raise NotFoundError(
-            f"There was no {path} at {args.when}.",
-            f"'gitmem at {commit[:SHORT]} --list' lists the files.",
+            f"There was no {path} at {args.when}.", f"'gitmem at {commit[:SHORT]} --list' lists the files."
         )
     value = about | {"path": path, "text": data.decode("utf-8", "replace")}
     output.answer_bytes(app, value, data, f"show {commit[:SHORT]}:{path}")
