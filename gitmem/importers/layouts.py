@@ -252,16 +252,12 @@ def _session(source: _File) -> Found:
     name = source.match[1]
     when = source.when(name)
     stamp, session = f"{when:{STAMP}}", slug(name) or "session"
-    head = [
-        "---",
-        f"id: session-{stamp.replace('_', '-')}-{session}",
-        "kind: session",
-        f"created: {when.isoformat(timespec='seconds')}",
-        f"session: {flow(name)}",
-        f"origin: {{tool: {source.kind.value}}}",
-        "---",
-    ]
-    data = "\n".join([*head, ""]).encode() + source.file.data
+    head = (
+        f"---\nid: session-{stamp.replace('_', '-')}-{session}\nkind: session\n"
+        f"created: {when.isoformat(timespec='seconds')}\nsession: {flow(name)}\n"
+        f"origin: {{tool: {source.kind.value}}}\n---\n"
+    )
+    data = head.encode() + source.file.data
     yield from source.as_document(session_path(stamp, session), f"session {name}", when=when, data=data)
 
 

@@ -138,9 +138,8 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         if name in drained.refused:
             raise drained.refused[name]
     except GitmemError as error:
-        commit = _committed_since(
-            store, tip_before, event
-        )  # checked before the spool, as an event leaves it after its commit
+        # Before the look at the spool, as an event leaves it after its commit.
+        commit = _committed_since(store, tip_before, event)
         if commit is None and name in spool.names():
             error.message = f"Not committed yet: {error.message.removeprefix(f'Nothing was saved to {store.root}: ')}"
             first = error.remedy or "'gitmem doctor' says what is wrong."

@@ -167,6 +167,13 @@ class Hit(Value):
         scopes = self._fact.scope if self._fact else scopes_in(self.tags)
         return f"of {' and '.join(scopes)}" if scopes else ""
 
+    def about(self, when: str, *more: str) -> str:
+        """Return a time, and in words the kind or heading, session, author, `more`, part of the project, standing."""
+        by, kind = f"by {self.author}" * bool(self.author), self.label or self.field or self.heading
+        words = (when, kind, short_session(self.session), by, self.found, *more)
+        place = dict.fromkeys((self.part, self.standing))  # of a part beside this one, both are the same
+        return ", ".join(filter(None, (*words, *place, "weak" * self.weak)))
+
     @property
     def found(self) -> str:
         """The model that found a fact which nobody saved or confirmed; "" for any other memory."""

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
+from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.model.exchange import without_labels
 from gitmem.model.validity import in_force
@@ -278,16 +278,5 @@ def hit_head(hit: Hit) -> str:
     """
     handle = f"^{hit.entry}" if hit.entry else hit.place
     links = dict.fromkeys(id_in(view) for view in hit.views if view.startswith(LINKED))
-    attributes = (
-        hit.date.replace("T", " ", 1)[:16],
-        hit.label or hit.field or hit.heading,
-        short_session(hit.session),
-        f"by {hit.author}" if hit.author else "",
-        hit.found,
-        handle,
-        " ".join(["also", *(f"^{link}" for link in links)]) if links else "",
-        "" if hit.is_beside else hit.part,
-        hit.standing,
-        "weak" * hit.weak,
-    )
-    return on_line(", ".join(filter(None, attributes)))
+    also = " ".join(["also", *(f"^{link}" for link in links)]) if links else ""
+    return on_line(hit.about(hit.date.replace("T", " ", 1)[:16], handle, also))

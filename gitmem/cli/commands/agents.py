@@ -52,6 +52,7 @@ from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, PRIVATE_FOLDER, find_
 from gitmem.store.merge_driver import uninstall_driver
 from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import count, listed
+from gitmem.text.terminal import fields
 
 
 def found_hosts(app: App) -> list[Host]:
@@ -138,12 +139,8 @@ def report_changes(
 ) -> None:
     """Print `text`; with --json the changed files, with --dry-run also their diff."""
     values = [
-        {
-            "scope": scope.value,
-            "file": change.path,
-            "changed": change.changes,
-            "removed": change.before is not None and change.after is None,
-        }
+        {"scope": scope.value, **fields(change, "file=path changed=changes")}
+        | {"removed": change.before is not None and change.after is None}
         for scope, change in changes
     ]
     value = {"host": " ".join(host.name for host in hosts), "dry_run": args.dry_run, "files": values}

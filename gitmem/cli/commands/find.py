@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
-from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import resolve
 from gitmem.llm.providers import LACKS_LOCAL, choose
@@ -97,18 +96,8 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
             layer = hit.layer
             lines += ["", app.styled("heading", LAYERS[layer])][not lines :]
         place = plain(hit.place)
-        about = (
-            hit.date,
-            hit.label or hit.field or hit.heading,
-            short_session(hit.session),
-            f"by {hit.author}" if hit.author else "",
-            hit.found,
-            f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else "",
-            "" if hit.is_beside else hit.part,
-            hit.standing,
-            "weak" * hit.weak,
-        )
-        facts = plain(", ".join(filter(None, about)))
+        gone = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" * bool(hit.commit)
+        facts = plain(hit.about(hit.date, gone))
         between = "  " if screen is None or cells(f"{place}  {facts}") <= screen.columns else "\n    "
         lines.append(f"{app.styled('place', place)}{between}{app.styled('aside', facts)}".rstrip())
         lines.append(f"    {_highlighted(plain(hit.shown_snippet), marks, app.styled)}")

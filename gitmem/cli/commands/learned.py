@@ -192,11 +192,7 @@ def _find(store: Store, args: Args, app: App) -> None:
     kind, outcome = TaskType(args.type) if args.type else None, Outcome(args.outcome) if args.outcome else None
     episodes = similar(store, text, files=args.file, error=error, type=kind, outcome=outcome, limit=max(args.limit, 1))
     values = [
-        {
-            **episode_value(episode.episode, episode.path, episode.count),
-            "score": episode.score,
-            "likeness": episode.likeness,
-        }
+        episode_value(episode.episode, episode.path, episode.count) | fields(episode, "score likeness")
         for episode in episodes
     ]
     text, aside = "\n".join(_row(episode.episode) for episode in episodes), "" if episodes else "No episode matches."
