@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
@@ -237,7 +238,8 @@ def _codex(host: Host, place: InstallPlace) -> Found:
     for key in ("hooks", "codex_hooks"):
         if _at(config, "features", key) is False:
             yield Obstacle(HOOKS, f"{host.title} runs no hooks: features.{key} is false in {own}", _OPEN)
-    level = _at(config, "projects", place.project, "trust_level")
+    roots = _roots(place.project) or [place.project]
+    level = next(filter(None, (_at(config, "projects", root, "trust_level") for root in roots)), None)
     if place.scope is Scope.PROJECT and level != "trusted":
         part = "the hooks and the server of this project"
         if level is None:
@@ -246,17 +248,24 @@ def _codex(host: Host, place: InstallPlace) -> Found:
         else:
             asks, answer = f"{host.title} ignores {part}: {own} does not trust this folder", "Change trust_level there."
         yield from (Obstacle(kind, asks, answer, asked=level is None) for kind in (HOOKS, MCP))
-    yield from _codex_hooks(host, place, config)
+    yield from _codex_hooks(host, place._replace(project=roots[-1]), config)
     listing = os.path.join(place.folder(".codex", "CODEX_HOME"), "config.toml")
     if _at(_toml(listing), "mcp_servers", SERVER, "enabled") is False:
         yield _server_is_off(host, f"its entry in {listing} says so")
 
 
 def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
-    """Yield the hooks that the user has not allowed in Codex yet."""
-    path = next(edit.path for edit in edits_of(host, place) if edit.part == HOOKS)
-    text = (read_small(path) or b"").decode("utf-8", "surrogateescape")
-    tables = host.trust(path, text) if host.trust else {}
+    """Yield the hooks that the user has not allowed in Codex yet.
+
+    Codex reads a repository's hooks in its main work tree, also for a linked one (seen in 0.169.0).
+    """
+    edit = next(edit for edit in edits_of(host, place) if edit.part == HOOKS)
+    if not is_present(edit):
+        problem = f"{host.title} runs the hooks of the main work tree only, and {edit.path} has none of gitmem's"
+        yield Obstacle(HOOKS, problem, f"Run: gitmem -C {shlex.quote(place.project)} install {host.name}")
+        return
+    text = (read_small(edit.path) or b"").decode("utf-8", "surrogateescape")
+    tables = host.trust(edit.path, text) if host.trust else {}
     states = {name: _at(config, *keys_of(name)) for name in tables}
     if any(_at(state, "enabled") is False for state in states.values()):
         yield Obstacle(

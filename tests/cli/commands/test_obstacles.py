@@ -298,6 +298,20 @@ def test_in_a_linked_work_tree_claude_goes_by_the_main_ones_trust(  # noqa: PLR0
     assert bool(off(there)) is asks
 
 
+def test_in_a_linked_work_tree_codex_runs_the_main_ones_hooks(run, project, home, bare_git, recorded):
+    """As `hooks/list` of its app-server says in 0.169.0, whichever of both the user trusts."""
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
+    linked = project.parent / "linked"
+    bare_git(project, "worktree", "add", "-q", str(linked))
+    there = Runner(linked, run.environ)
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(f'[projects."{project.as_posix()}"]\ntrust_level = "trusted"\n')
+    assert there("install", "codex", "--project", "--no-judge", "--trust")[0] == 0
+    assert f"Run: gitmem -C {project} install codex" in off(there)
+    recorded("codex")
+    assert off(there) == ""
+
+
 def test_where_only_claude_p_is_recorded_status_calls_it_recorded_and_says_what_is_not(run, home, recorded):
     recorded("claude")
     (home / ".claude.json").unlink()
