@@ -121,14 +121,14 @@ def _unheard(host: Host, place: InstallPlace, store: Store, since: float) -> int
     spool = HookSpool(store.private)
     with contextlib.suppress(OSError):  # events were committed meanwhile
         since = max([since, *(os.stat(os.path.join(spool.folder, name)).st_mtime for name in spool.names())])
-    number = 0
+    unheard = 0
     for path in host.sessions(place) if host.sessions else ():
         with contextlib.suppress(OSError, GitmemError):
-            if os.path.getmtime(transcript_file(path)) > since:
-                first = next(read_transcript(path, name=host.name), None)
-                begun = first is not None and first.at.timestamp() > since + _AT_ONCE
-                number += first is not None and begun and not was_paused(store, first.session)
-    return number
+            has_grown = os.path.getmtime(transcript_file(path)) > since
+            first = next(read_transcript(path, name=host.name), None) if has_grown else None
+            if first and first.at.timestamp() > since + _AT_ONCE and not first.sidechain:
+                unheard += not was_paused(store, first.session)
+    return unheard
 
 
 def _broken_hooks(
@@ -144,7 +144,7 @@ def _broken_hooks(
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
         return Finding("host", Level.WARNING, message, remedy, details)
     if stop is None and not has_current_script(app.home()):
-        message = f"{script_path(app.home())}, which the hooks read, is missing or of another version."
+        message = f"Another version of gitmem wrote {script_path(app.home())}, which the hooks read."
         return Finding("host", Level.WARNING, message, renew, details)
     for place in places if stop is None else ():
         for item in (item for item in edits_of(host, place) if item.part == HOOKS):
