@@ -22,7 +22,7 @@ from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import Context, is_running, lower_priority, time_limit
-from gitmem.platform.safe_open import drop_file, read_text
+from gitmem.platform.safe_open import drop_file, read_text, write_text
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, capture_recorded, is_due
 from gitmem.record.read import (
@@ -220,8 +220,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
 
         steps.run("knowledge of the project", lambda: learn_project(store))
     if steps.finished and os.path.isdir(store.root):
-        with open(mark, "w", encoding="utf-8") as file:
-            file.write(f"{today}\n")
+        write_text(mark, f"{today}\n")
 
 
 def _settle(store: Store) -> None:
@@ -242,9 +241,9 @@ def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None
     new = {header.path for header in pattern_headers(store)} - errors
     told = " and ".join(count(len(some), name) for name, some in (("fact", facts), ("error", new)) if some)
     if told:
-        with open(os.path.join(store.private, LEARNED), "w", encoding="utf-8") as file:
-            how = next(filter(None, (how_to_forbid(fact) for fact in facts if names_command(fact.description))), "")
-            file.write(f"The last session taught {told}{f'. To warn the agent of a command: {how}' * bool(how)}")
+        how = next(filter(None, (how_to_forbid(fact) for fact in facts if names_command(fact.description))), "")
+        how = f". To warn the agent of a command: {how}" * bool(how)
+        write_text(os.path.join(store.private, LEARNED), f"The last session taught {told}{how}")
 
 
 class _Steps:

@@ -18,7 +18,7 @@ from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_text, write_text
 from gitmem.store.store import Store
 from gitmem.text.sentences import split
 from gitmem.values import TypeVar, Value
@@ -330,7 +330,7 @@ def _offer(store: Store) -> str:
     path = os.path.join(store.private, _OFFERED)
     if not pending or read_text(path).strip() >= pending[-1]:
         return ""
-    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:  # if this fails, it is offered again
-        file.write(f"{pending[-1]}\n")
+    with contextlib.suppress(OSError):  # if this fails, it is offered again
+        write_text(path, f"{pending[-1]}\n")
     many = "1 archive has" if len(pending) == 1 else f"{len(pending)} archives have"
     return f"{many} a summary made without a model only; `gitmem summary pending` lists what can be summed up better."

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from gitmem.errors import GitmemError
+from gitmem.platform.safe_open import write_text
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder
 from gitmem.store.locate import find_store, has_home_stores
 from gitmem.values import TYPE_CHECKING, TextIO
@@ -113,11 +114,8 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, session: str = ""
     line = f"gitmem: {shown} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
     mode = mode_words(store, session) or "recording"
     line += f"; {mode}" if recorded else "; NOT recording: 'gitmem doctor' says why"
-    with (
-        contextlib.suppress(OSError, UnicodeDecodeError),
-        open(os.path.join(store.private, SIGN), "w", encoding="utf-8") as file,
-    ):
-        file.write(line)
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        write_text(os.path.join(store.private, SIGN), line)
         learned = os.path.join(store.private, LEARNED)
         with open(learned, encoding="utf-8") as last:
             line += f". {last.read().strip()}"

@@ -23,7 +23,7 @@ from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.layout import common_dir_of
 from gitmem.git.left_behind import clear_left_behind, left_behind_after, lock_in_the_way
 from gitmem.platform.machine import find_program, resource, table, with_absolute
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import read_text, write_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Self
@@ -355,8 +355,7 @@ def head_at(commit: str) -> Iterator[dict[str, str]]:
     import tempfile  # 6 ms
 
     with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
-        with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as file:
-            file.write(f"{commit}\n")
+        write_text(os.path.join(folder, "HEAD"), f"{commit}\n")
         yield {"GIT_DIR": folder}
 
 

@@ -23,7 +23,7 @@ from gitmem.git.layout import MEMORY_BRANCH, Layout
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
 from gitmem.git.repository import SYNC, is_object_id
-from gitmem.platform.safe_open import drop_file, read_text
+from gitmem.platform.safe_open import drop_file, read_text, write_text
 from gitmem.values import Value
 
 OWN_REFS = "refs/worktree"  # git keeps these refs in the git dir, not in the common dir
@@ -105,8 +105,7 @@ def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quar
         texts = {"HEAD": "ref: refs/heads/none", "objects/info/alternates": f'"{quoted}"'}
         texts |= {f"{KNOWN}{number}": oid for number, oid in enumerate(known)}
         for name, text in texts.items():
-            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
-                file.write(f"{text}\n")
+            write_text(os.path.join(folder, name), f"{text}\n")
         yield Quarantine(folder, git, common_dir)
 
 

@@ -14,7 +14,7 @@ from gitmem.git.layout import MEMORY_BRANCH, being_added, find_layout, linked_gi
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.root import make_root, seed_branch
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
-from gitmem.platform.safe_open import drop_file, read_text
+from gitmem.platform.safe_open import drop_file, read_text, write_text
 
 _MEMORY = f"refs/heads/{MEMORY_BRANCH}"
 _REMOTE_MEMORY = f"refs/remotes/origin/{MEMORY_BRANCH}"
@@ -154,18 +154,13 @@ def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     os.makedirs(record, exist_ok=True)
     link = os.path.join(path, ".git")
     building = tempfile.mkdtemp(prefix=_BUILDING, dir=path)
-    _write_text(os.path.join(record, "gitdir"), f"{link}\n")
-    _write_text(os.path.join(record, "commondir"), "../..\n")
-    _write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{MEMORY_BRANCH}\n")
-    _write_text(os.path.join(building, ".git"), f"gitdir: {record}\n")
+    write_text(os.path.join(record, "gitdir"), f"{link}\n")
+    write_text(os.path.join(record, "commondir"), "../..\n")
+    write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{MEMORY_BRANCH}\n")
+    write_text(os.path.join(building, ".git"), f"gitdir: {record}\n")
     os.replace(os.path.join(building, ".git"), link)  # atomically: a truncated link is not recognized
     if not os.path.exists(os.path.join(record, "index")):
         Git(record, path, environ).run("read-tree", MEMORY_BRANCH)
-
-
-def _write_text(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-        file.write(text)
 
 
 def _record_of_memory(common_dir: str, path: str) -> str:

@@ -26,7 +26,7 @@ from gitmem.model.similarity import is_same_fact
 from gitmem.model.turns import Turn, derived_id, is_restated
 from gitmem.model.validity import supersede
 from gitmem.platform.machine import UTC, datetime, timedelta
-from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.platform.safe_open import read_regular, read_text, write_text
 from gitmem.project.code import ProjectCode, project_code
 from gitmem.record.fact_book import KINDS, LIVE, SAVED, Changes, FactBook, fact_message, joined_scope, with_source
 from gitmem.record.read import boot_lines, cleaner, redacted
@@ -250,8 +250,8 @@ def adopt_if_changed(store: Store, folder: str) -> None:
     look = fingerprint(folder)
     if look and read_text(seen) != look:
         adopt(store, folder)
-        with contextlib.suppress(OSError, ValueError), open(seen, "w", encoding="utf-8", newline="\n") as file:
-            file.write(look)
+        with contextlib.suppress(OSError, ValueError):
+            write_text(seen, look)
 
 
 def fingerprint(folder: str) -> str:

@@ -249,6 +249,12 @@ def write_json(path: str, value: object, *, sync: bool = False) -> None:
     replace_file(path, json.dumps(value).encode("ascii"), sync=sync)
 
 
+def write_text(path: str, text: str) -> None:
+    """Write a file in place: for files that only gitmem reads, and only as a hint, or that nobody reads yet."""
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)
+
+
 def drop_file(path: str) -> None:
     """Remove a file if possible."""
     with contextlib.suppress(OSError):

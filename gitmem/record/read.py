@@ -132,19 +132,11 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
     if name("hook_event_name") not in _TEXT_OF:
         return None
     kind, asked, result = HookKind(name("hook_event_name")), payload.get("tool_input"), payload.get("tool_response")
-    event = HookEvent(
-        kind=kind,
-        session=name("session_id"),
-        at=at,
-        host=host,
-        cwd=name("cwd"),
-        transcript=name("transcript_path"),
-        turn=name("prompt_id") or name("turn_id"),
-        text="" if payload.get("is_interrupt") is True else text_of(payload, *_TEXT_OF[kind])[:MAX_TEXT],
-        tool_id=name("tool_use_id"),
-        agent=name("agent_id"),
-        **call_fields(name("tool_name"), asked, result),
-    )
+    turn = name("prompt_id") or name("turn_id")
+    text = "" if payload.get("is_interrupt") is True else text_of(payload, *_TEXT_OF[kind])[:MAX_TEXT]
+    event = HookEvent(kind, name("session_id"), at, host, name("cwd"), name("transcript_path"), turn, text)
+    fields = call_fields(name("tool_name"), asked, result)
+    event = event._replace(tool_id=name("tool_use_id"), agent=name("agent_id"), **fields)
     if kind is HookKind.PROMPT:
         return understood(event, vouched=is_from_user(payload))
     return with_words(event, asked, result, event.text)

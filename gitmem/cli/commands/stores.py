@@ -331,11 +331,7 @@ def run_backup(args: Args, app: App) -> None:
 
 
 def run_restore(args: Args, app: App) -> None:
-    commit: str | None
-    came: int | None
-    review: tuple[str, ...]
-    removed = Removed("", (), ())
-    file = app.path(args.file)
+    done, removed, file = None, Removed("", (), ()), app.path(args.file)
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
         try:
@@ -343,21 +339,20 @@ def run_restore(args: Args, app: App) -> None:
         except StoreNotFoundError:
             store = restore_into(app.folder(), app.context(), chosen_place(args), file, options)
             app.notices(tuple(store.notices))
-            commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}.\nTo empty it again: gitmem clear all"
         else:
             done, removed = merge_backup(store, file, options)
             app.notices(done.notices)
-            commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
             if done.came:
                 text += "\nTo reverse one of them: 'gitmem log' names it, 'gitmem undo COMMIT' undoes it."
+    commit = done.commit if done else store.tip
     if len(removed):
         commit, more = _brought_back(store, removed, args, app)
         text += more
     compare_arrivals(store)
-    value = {"store": store.root, "commit": commit, "came": came, "review": review}
-    app.answer(value, plain(text), OWN)
+    value = {"store": store.root, "commit": commit, "came": done.came if done else None}
+    app.answer({**value, "review": done.review if done else ()}, plain(text), OWN)
     _end_clone(store, app)
 
 
