@@ -78,7 +78,7 @@ class ErrorSeen(Value):
     command: str
     type: str
     message: str
-    mended_by: str = ""
+    fixed_by: str = ""
     files: tuple[str, ...] = ()
     times: int = 1
     tried: tuple[str, ...] = ()
@@ -187,8 +187,8 @@ class WorkingMemory(Value):
     def failed(self) -> tuple[ErrorSeen, ...]:
         """Return the unfixed errors since the task began."""
         began = datetime.fromisoformat(self.task.started if self.task else self.started)
-        unmended = (error for error in self.errors if not error.mended_by)
-        return tuple(error for error in unmended if datetime.fromisoformat(error.at) >= began)
+        unfixed = (error for error in self.errors if not error.fixed_by)
+        return tuple(error for error in unfixed if datetime.fromisoformat(error.at) >= began)
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -275,7 +275,7 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed, said=said)
     same = (seen.command, seen.type, seen.message)
     for before in memory.errors:
-        if (before.command, before.type, before.message) == same and not before.mended_by:
+        if (before.command, before.type, before.message) == same and not before.fixed_by:
             tried = dict.fromkeys((*before.tried, *_tried_since(memory, before.at)))
             seen = seen._replace(times=before.times + 1, tried=tuple(tried)[-_MAX_TRIED:])
     others = tuple(error for error in memory.errors if (error.command, error.type, error.message) != same)
@@ -336,9 +336,9 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     read = (event.target,) if event.target and not event.files and event.tool in _READERS else ()
     for path in relative_files(event.files or read, (memory.cwd,)):
         files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
-    fixed = (event.command and not failure.mended_by and works_now(failure.command, what) for failure in memory.errors)
+    fixed = (event.command and not failure.fixed_by and works_now(failure.command, what) for failure in memory.errors)
     listed = zip(memory.errors, fixed, strict=True)
-    errors = [error._replace(mended_by=what) if works else error for error, works in listed]
+    errors = [error._replace(fixed_by=what) if works else error for error, works in listed]
     memory = memory._replace(files=files, errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
 

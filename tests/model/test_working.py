@@ -97,7 +97,7 @@ def test_a_command_fixes_what_it_runs_again_and_whose_exit_code_is_known(worked:
         event(HookKind.TOOL_FAILED, tool="Bash", command="cd src && pytest -x 2>&1", text="E   KeyError: 'a'"),
         event(HookKind.TOOL, 2, tool="Bash", command=worked),
     )
-    assert bool(memory.errors[0].mended_by) == fixes
+    assert bool(memory.errors[0].fixed_by) == fixes
     assert bool(memory.failed) != fixes
 
 

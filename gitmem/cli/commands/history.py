@@ -40,16 +40,16 @@ from gitmem.tell.written_code import exchanges_of_file
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
-LOG_LIMIT = 20
+LIMIT = 20
 
 
 def run_log(args: Args, app: App) -> None:
     store = app.settled()
     path, given = _path_and_limit(args)
+    limit = LIMIT if given is None else given
     if args.code is not None:
-        _log_of_code(app, store, args.code, LOG_LIMIT if given is None else given)
+        _log_of_code(app, store, args.code, limit)
         return
-    limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
     path = named_path(store, app, path) if path else None
 
@@ -113,9 +113,6 @@ def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
     if len(paths) > 1:
         raise UsageError("gitmem log takes one path.", "'gitmem log --help' shows how.")
     return (paths[0] if paths else None), (int(numbers[-1][1:]) if numbers else args.limit)
-
-
-LIMIT = 20
 
 
 def run_sessions(args: Args, app: App) -> None:
@@ -279,6 +276,6 @@ def _index_table(files: Sequence[RotatedFile]) -> str:
         name = item.path if item.present else f"({item.path})"
         rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
     gone = sum(not item.present for item in files)
-    total = f"{len(files)} rotation{'s' if len(files) > 1 else ''}"
+    total = count(len(files), "rotation")
     note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
     return plain(f"{table(rows)}\n\n{note}")
