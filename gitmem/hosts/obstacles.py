@@ -132,7 +132,10 @@ def _names(value: object, *keys: str) -> list[object]:
 def _roots(project: str) -> list[str]:
     """Return a repository's top, and for a linked work tree that of the main one; none if it is no repository."""
     layout = find_layout(project)
-    return [project, os.path.dirname(layout.common_dir)] if layout else []
+    main, name = (
+        os.path.split(layout.common_dir) if layout else ("", "")
+    )  # a submodule and a bare one have another name
+    return [project, *[main] * (name == ".git" and main != project)] if layout else []
 
 
 _MANAGED = {

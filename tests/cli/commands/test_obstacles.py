@@ -312,6 +312,17 @@ def test_in_a_linked_work_tree_codex_runs_the_main_ones_hooks(run, project, home
     assert off(there) == ""
 
 
+def test_codex_runs_the_hooks_of_a_repository_whose_git_dir_is_elsewhere(run, project, home, bare_git):
+    """As a submodule's is."""
+    (project.parent / "modules").mkdir()
+    bare_git(project, "init", "-q", "--separate-git-dir", str(project.parent / "modules" / "one"))
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(f'[projects."{project.as_posix()}"]\ntrust_level = "trusted"\n')
+    run("install", "codex", "--project", "--no-judge", "--trust")
+    assert "hooks" in (project / ".codex" / "hooks.json").read_text()
+    assert off(run) == ""
+
+
 def test_where_only_claude_p_is_recorded_status_calls_it_recorded_and_says_what_is_not(run, home, recorded):
     recorded("claude")
     (home / ".claude.json").unlink()
