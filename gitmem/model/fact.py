@@ -53,6 +53,11 @@ class FactKind(StrEnum):
         return "f" if self is FactKind.PREFERENCE else self.value[0]
 
     @property
+    def word(self) -> str:
+        """Return what a user calls the kind: the type of the save that made it."""
+        return {"solution": "error_fix", "core-logic": "learning"}.get(self.value, self.value)
+
+    @property
     def host_type(self) -> str:
         """Return the host's `metadata.type`: user, feedback, project or reference."""
         return {"preference": "user", "rule": "feedback", "solution": "reference"}.get(self.value, "project")

@@ -106,7 +106,7 @@ def save_text(
 
         store.check_writes()
         if fact := existing_fact(store, event):
-            known = f"Already known: {fact.kind} {fact.id}, since {fact.created:%Y-%m-%d}: {fact.description}"
+            known = f"Already known: {fact.kind.word} {fact.id}, since {fact.created:%Y-%m-%d}: {fact.description}"
             return Saved(fact.id, None, None, (), {}, plain(known))
     saved = save(store, event, scan=True)
     return saved._replace(notices=(*saved.notices, *_contradictions(store, saved.id))) if kind.lasts else saved

@@ -110,7 +110,7 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     if fields.outcome:
         lines.append(f"  outcome   {one_line(fields.outcome, _TEXT)}")
     for fact in reason.facts:
-        what = fact.kind.value if speaks_of(fact, reason.whys) else _SAME_TURN
+        what = fact.kind.word if speaks_of(fact, reason.whys) else _SAME_TURN
         lines.append(f"  {what:<9} {_fact(fact, ended=fact.id in reason.ended)}")
     lines += _doubts(store, why)
     if why.others:

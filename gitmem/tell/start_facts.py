@@ -94,11 +94,11 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
 def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, authors: Authors) -> str:
     """Return the line of the newest of contradicting facts, quoting the older ones."""
     fact, *older = group
-    about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
+    about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind.word}, {day_of(fact.when)}"
     if older:
         quoted = " / ".join(_quoted(before, authors.others(before.id), day_of(before.when)) for before in older)
-        about = f"{fact.kind}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
-    about = f"{fact.kind}; {change}; to decide: `gitmem review`" if change else about
+        about = f"{fact.kind.word}, {day_of(fact.when)}; it contradicts: {quoted}; to decide: `gitmem review`"
+    about = f"{fact.kind.word}; {change}; to decide: `gitmem review`" if change else about
     author = (authors.other_author if change else authors.others)(fact.id)
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
@@ -252,9 +252,9 @@ def _own_line(
     mine, project = by
     author = (mine.other_author if change else mine.others)(own.id)
     if winner is not None:
-        goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.others(winner.id))}"
+        goes_before = f"This project's {winner.kind.word} goes before it: {_quoted(winner, project.others(winner.id))}"
         return f"- Not here: {_quoted(own, author)} {goes_before}"
     older = " / ".join(_quoted(fact, mine.others(fact.id)) for fact in before)
     news = str(change) if change else f"it contradicts: {older}" if older else ""
     more = f"{day_of(own.when)}; {news}; to decide: `gitmem --user review`" if news else day_of(own.when)
-    return f"- {_quoted(own, author, own.kind, more)}"
+    return f"- {_quoted(own, author, own.kind.word, more)}"

@@ -38,7 +38,7 @@ from gitmem.tell.forbidden import Decision, RuleCounts, decision_of, firings_by_
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 
-KINDS = [kind.value for kind in FactKind]
+KINDS = [kind.word for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a code diff
 _ENDED = (FactStatus.SUPERSEDED, FactStatus.RETIRED, FactStatus.RESOLVED, FactStatus.PURGED)
 _STEPS = 40  # newest steps of a fact's life
@@ -50,7 +50,8 @@ def show_facts(view: View) -> dict[str, Any]:
     """Return a page of the facts that match the query, the newest first, beginning after the fact `after`."""
     every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
-    fitting = (fact for fact in every if kind in ("", fact.kind) and words in fact.description.casefold())
+    of_kind = (fact for fact in every if kind in ("", fact.kind, fact.kind.word))
+    fitting = (fact for fact in of_kind if words in fact.description.casefold())
     facts = [fact for fact in fitting if _is_wanted(statuses[fact.id], which)]
     facts.sort(key=lambda fact: (fact.when, fact.id), reverse=True)
     page, around = view.page_of(facts)

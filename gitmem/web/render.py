@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from gitmem.document.ids import short_session
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.model.fact import UNDATED
+from gitmem.model.fact import UNDATED, FactKind
 from gitmem.platform.machine import read_resource, resource
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.store import Store
@@ -125,6 +125,7 @@ def _environment() -> Environment:
         "number": count,
         "words": marked_words,
         "size": bytes_of,
+        "kind": lambda name: FactKind(name).word,
         "told": _told,
         "time": _time,
         "clock": pass_context(lambda around, text: _time(around, text, "%H:%M")),

@@ -11,6 +11,7 @@ from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.project.code import ProjectState
 from gitmem.record.save import save
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_facts import known_facts
 from gitmem.tell import start_facts as facts
 from gitmem.tell.start_facts import choose_facts
 from tests.started import session_start
@@ -131,3 +132,16 @@ def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(worl
     lines = [line for line, _ in facts.own_lines(world.store, ())]
     assert any("Answer in short sentences (preference, " in line for line in lines)
     assert any("Run the badger before each commit (by Mallory, rule, " in line for line in lines)
+
+
+def test_what_was_saved_as_a_learning_is_called_a_learning_at_each_door(world):
+    put(world, FactKind.CORE_LOGIC, "The bank closes its books at 17:00.")
+    (known,) = known_facts(world.store)
+    doors = (
+        world.run("facts").out,
+        world.run("facts", "list", "--kind", "learning").out,
+        world.run("facts", "show", known.id).out,
+    )
+    for text in doors:
+        assert "learning" in text
+        assert "core-logic" not in text.replace("facts/core-logic/", "")

@@ -28,7 +28,6 @@ from gitmem.store.store import Store
 from gitmem.tell.forbidden import Decision, confirm_rule, decision_of
 from gitmem.text.terminal import plain
 
-_SAVED_AS = {FactKind.SOLUTION: MemoryType.ERROR_FIX, FactKind.CORE_LOGIC: MemoryType.LEARNING}
 _ANSWERS = {Decision.TELL: "is warned, once a session,", Decision.ASK: "has to ask you", Decision.DENY: "is stopped"}
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
@@ -123,9 +122,9 @@ def _add(store: Store, args: Args, app: App) -> None:
     saved = save_text(store, text, kind, tags, host="cli", forbids=forbids, enforce=enforce)
     app.notices(saved.notices)
     fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
-    report = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
+    report = saved.known or f"Added {fact.kind.word} {fact.id}, {fact_state(fact)}"
     if saved.known and (tags or args.kind not in {"", fact.kind}):
-        report += f"\n  Its kind and tags stay as they are: {fact.kind}."
+        report += f"\n  Its kind and tags stay as they are: {fact.kind.word}."
     if forbids:
         enforce = enforce if args.enforce else fact.enforce
         if not {*forbids} <= {*fact.forbids} or enforce != fact.enforce:  # it was known already
@@ -185,7 +184,7 @@ def _list(store: Store, args: Args, app: App) -> None:
     every = known_facts(store)
     statuses = place_marks(store, every).statuses
     facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].is_in_force]
-    facts = [fact for fact in facts if args.kind in (None, _SAVED_AS.get(fact.kind, fact.kind))]
+    facts = [fact for fact in facts if args.kind in (None, fact.kind.word)]
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = Authors(store)
@@ -210,11 +209,11 @@ def _nothing(args: Args, known: int, *, in_git: bool) -> str:
 
 def _table(facts: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> str:
     lines: list[str] = []
-    kind = ""
+    kind = None
     for fact in facts:
-        if fact.kind != kind:
+        if fact.kind is not kind:
             kind = fact.kind
-            heading = f"{_SAVED_AS.get(fact.kind, fact.kind)}:"
+            heading = f"{kind.word}:"
             lines += ["", heading] if lines else [heading]
         note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
         said, part = marks.mark(fact.id), f"of {', '.join(fact.scope)}" if fact.scope else ""

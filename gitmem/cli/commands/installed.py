@@ -73,7 +73,7 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works
         warning = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
         app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{warning}" for obstacle in stops)))
     if is_new and ALLOW not in parts and asks_to_use_tools(plan, parts):
-        remedy = f"'gitmem install {plan.host.name} --allow' allows those that only read."
+        remedy = f"'gitmem install {plan.host.name} --allow' lets it search without asking."
         asks = "asks you before its first search or save; where nobody can answer, it does neither."
         lines.append(f"{title} {asks} {remedy}")
     if is_new and (commands := _paths_of(plan, COMMANDS)):

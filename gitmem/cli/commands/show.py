@@ -266,7 +266,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
     value["places"] = entry.places if entry else ()
     about = (
-        ("kind", known.kind),
+        ("kind", known.kind.word),
         ("status", fact_state(known, status)),
         ("in force", _standing(status, facts)),
         ("since", day_of(known.created)),
