@@ -76,16 +76,23 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
 
     Only the last command of a pipe is known to have worked, unless the output, `said`, is complete and mentions no
     failure. Of a sequence only the last command is known to have worked, unless joined by `&&`. Commands before the end
-    of the failed line that read, install, commit or the like need not be repeated.
+    of the failed line that read, install, commit or the like need not be repeated. A run of all tests stands for one of
+    some of them.
     """
     if "|" in worked and said and not _tells_failure(said):
         worked = re.sub(_TO_READER, "", worked)
     if failed.strip() == worked.strip():
         return bool(failed.strip())
     parts = _parts(failed)
-    needed = (part for part in parts[:-1] if not (_is_done_once(part) or _only_reads(part)))
-    lasting = {_normalized(part) for part in (*needed, *parts[-1:])}
-    return bool(lasting) and lasting <= _known(worked)
+    needed = {_normalized(part) for part in parts[:-1] if not (_is_done_once(part) or _only_reads(part))}
+    known = _known(worked)
+    return bool(parts) and needed <= known and not known.isdisjoint(_at_least(parts[-1]))
+
+
+def _at_least(part: str) -> set[tuple[str, ...]]:
+    """Return a command, and those that run all tests if it runs selected ones."""
+    whole = form("selects").sub("", part) if form("tests").search(part) else part
+    return {_normalized(part)} | ({_normalized(whole), _normalized(f"{whole} ./...")} if whole != part else set())
 
 
 def runs_again(failed: str, later: str) -> bool:

@@ -13,13 +13,33 @@ from gitmem.model.command import is_once, names_command, runs_otherwise, works_n
         ("make x", "make x | tail -3"),
         ("pytest -q", "cd /app && timeout 60 pytest 2>&1"),
         ("npm ci && npm test", "npm test"),
+        ("go test -run TestParse", "go test ./..."),
+        ("go test ./... -run 'TestA|TestB' -v", "go test ./..."),
+        ("uv run pytest -k 'parse or join' -q", "uv run pytest -q"),
+        ("cd app && pytest tests/test_a.py::test_b", "pytest"),
+        ("npm test -- -t parse", "npm test"),
+        ("dotnet test --filter Parse", "dotnet test"),
     ],
 )
 def test_a_command_shows_that_the_failed_one_works(failed, worked):
     assert works_now(failed, worked, "100% of the tests passed, 0 tests failed")
 
 
-@pytest.mark.parametrize("failed, worked", [("make y && make x", "make x"), ("make x", "make x-all"), ("", "")])
+@pytest.mark.parametrize(
+    "failed, worked",
+    [
+        ("make y && make x", "make x"),
+        ("make x", "make x-all"),
+        ("", ""),
+        ("pytest", "pytest -k parse"),
+        ("pytest -k parse", "pytest -k join"),
+        ("pytest -k parse", "pytest tests/test_b.py"),
+        ("go test ./... -run TestA", "go test"),
+        ("pnpm --filter web test", "pnpm test"),
+        ("make -k test", "make"),
+        ("grep -run x", "grep"),
+    ],
+)
 def test_a_command_shows_nothing_of_the_failed_one(failed, worked):
     assert not works_now(failed, worked, "all done")
 
