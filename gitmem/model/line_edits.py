@@ -48,9 +48,9 @@ class LineEdits(Value):
     body: str
 
 
-def line_of(fact: Fact, time: str, tags: tuple[str, ...] = ()) -> Entry:
+def line_of(fact: Fact, time: str) -> Entry:
     """Return the entry of a fact at a local time."""
-    return Entry(fact.id, time, fact.kind.value.replace("-", " ").title(), fact.text, tags)
+    return Entry(fact.id, time, fact.kind.value.replace("-", " ").title(), fact.text)
 
 
 def fact_entries(body: str) -> dict[str, Entry]:

@@ -10,7 +10,7 @@ from gitmem.model.validity import ended, reworded
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TIME = "2026-11-21 14:03:22"
 USE_UV = make_fact(FactKind.DECISION, "Use uv.\n\n**Why:** its lock file.", NOW)
-LINE = render_entry(line_of(USE_UV, TIME, ("build",)))
+LINE = render_entry(line_of(USE_UV, TIME)._replace(tags=("build",)))
 BODY = f"## Core Decisions\n\n- a person's line\n{LINE}\n## Known Issues\n"
 
 

@@ -125,13 +125,8 @@ def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool =
         lines = count(count_removed(several), "line")
         line = f"{words[0]} {path}." if several[-1].after is None else f"{words[1]} {path}: {lines}."
         folders.setdefault("" if folder == home else folder, []).append(line)
-    heads = {folder: [in_folder(folder)] * bool(folder) for folder in folders}
+    heads = {folder: [f"In {folder}:"] * bool(folder) for folder in folders}
     return "\n".join(line for folder, lines in folders.items() for line in [*heads[folder], *lines])
-
-
-def in_folder(folder: str) -> str:
-    """Return the line with the project of the files in the next lines."""
-    return f"In {folder}:"
 
 
 def report_changes(

@@ -251,7 +251,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
         _answer_call(app, root, event.payload, read, host.name)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
-            _settle_later(_open(app, root))
+            _open(app, root).start("hook", "claude", "--drain")
         return
 
     if starts:
@@ -309,7 +309,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
 
         renew_forbids(store)  # behind the answer: files were edited by hand, or the store came as a folder
     if not pending or pending.turns or len(pending.sessions) > 1 or pending.useless or pending.unreadable:
-        _settle_later(store)  # this also mirrors the agent's own memory
+        store.start("hook", "claude", "--drain")  # this also mirrors the agent's own memory
     sync_later(store, session=True)
 
 
@@ -373,10 +373,6 @@ def _hurried(app: App, root: str, folder: str) -> Store:
     store = _open(app, root)
     store.folder, store.git_timeout = folder, HOOK_GIT_TIMEOUT
     return store
-
-
-def _settle_later(store: Store) -> None:
-    store.start("hook", "claude", "--drain")
 
 
 def _log(app: App, problem: str | Exception) -> None:

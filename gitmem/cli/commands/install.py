@@ -11,7 +11,6 @@ from gitmem.cli.commands.agents import (
     chosen_hosts,
     chosen_scope,
     find_manifest,
-    in_folder,
     own_program,
     place_of,
     report_changes,
@@ -102,7 +101,7 @@ def _report(
 ) -> str:
     """Return what was installed for each host and where, and the next steps if it works."""
     plans = [plan for plan, _ in done]
-    lines = [in_folder(plans[0].place.project)] * (plans[0].place.scope is not Scope.USER)
+    lines = [f"In {plans[0].place.project}:"] * (plans[0].place.scope is not Scope.USER)
     lines += [installed_text(app, plan, parts, works=works) for plan, works in done]
     new = [
         plan.host.title for plan in plans if any(edit.changes for part, edit in plan.changes if part in {HOOKS, MCP})
