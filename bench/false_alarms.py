@@ -72,7 +72,7 @@ def main() -> None:
     transcripts = recorded()
     rows: dict[str, tuple[list[str], int]] = {}
     for name in ("another project", "earlier sessions"):
-        with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
+        with tempfile.TemporaryDirectory(prefix="gitmem-bench-", ignore_cleanup_errors=True) as home:
             project = Path(home, "project")
             project.mkdir()
             sessions: list[Session] = devmembench(str(project))[0] if name == "another project" else []

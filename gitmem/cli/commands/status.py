@@ -115,7 +115,8 @@ def _used_words(more: _More) -> str:
     times = "once" if more.told == 1 else f"{more.told:,} times"
     shown = [f"an agent was shown memory {times}"] * bool(more.told)
     questions = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
-    answered = [f"memory had an answer to {more.answered or 'none'} of {questions}"] * bool(more.asked)
+    found = f"an answer to {more.answered:,} of" if more.answered else "no answer to"
+    answered = [f"memory had {found} {questions}"] * bool(more.asked)
     return f"in the last seven days {', and '.join(shown + answered)}"
 
 
