@@ -52,7 +52,7 @@ class StartPart(Value):
 
     `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
     `keep_last` from the beginning, as in a log with the newest entries last. `show` returns the text of a piece, or ""
-    to leave it out; it is called only for pieces that may fit.
+    to leave it out; it is called only for pieces that may fit. A start without memory, `is_memory`, is not shown.
     """
 
     title: str
@@ -60,6 +60,7 @@ class StartPart(Value):
     share: int = 100
     keep_last: bool = False
     show: Callable[[str], str] = str
+    is_memory: bool = True
 
 
 class ShownPart(Value):
@@ -176,7 +177,7 @@ def start_parts(
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
         StartPart(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
-        StartPart("Project", _without_ids(project.lines() if project else ()), share=15),
+        StartPart("Project", _without_ids(project.lines() if project else ()), share=15, is_memory=False),
         StartPart("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         StartPart("In force", facts.lines, share=_SHARE_OF_FACTS),
         StartPart(TITLE, own, share=SHARE),
@@ -191,7 +192,7 @@ def start_parts(
         StartPart(f"{'Sessions before it' if lines.last else 'Earlier sessions'}, the newest first", lines.before),
         StartPart("Before these", () if late() else _archived(store, facts.marks, authors)),
     ]
-    if not any(part.pieces for part in (parts[0], *parts[2:])):
+    if not any(part.pieces for part in parts if part.is_memory):
         return []
     # No piece may contain a closing tag of gitmem's fence or the host's.
     safe = (part._replace(show=lambda piece, show=part.show: plain(show(piece))) for part in parts)

@@ -12,6 +12,7 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Take, resolve_review
 from gitmem.history.undo import undo
+from gitmem.learn.left_out import answer_left_out, waiting_left_out
 from gitmem.model.fact import Fact, parse_fact
 from gitmem.purge.purge import PurgePlan, plan_purge, purge
 from gitmem.purge.unfinished import finish_purge
@@ -258,7 +259,23 @@ def _answer_copy(store: Store, form: Mapping[str, str]) -> str | None:
     return (take_copy if take == Take.THEIRS else drop_copy)(store, copy)
 
 
-_REVIEWS = {"copy": _answer_copy, "settle": _settle, "take": _take, "change": _answer_change, "rule": _answer_rule}
+def _answer_left_out(store: Store, form: Mapping[str, str]) -> str | None:
+    row = form.get("row", "")
+    stated = waiting_left_out(store).get(row)
+    if stated is None:
+        raise NotFoundError("These lines were answered, or their exchange is gone.", "Look at the list again.")
+    take = _chosen(form, "take", ("mine", "pasted"), "It was not said whether the lines are yours.")
+    return answer_left_out(store, row, stated, accept=take == "mine")
+
+
+_REVIEWS = {
+    "copy": _answer_copy,
+    "settle": _settle,
+    "take": _take,
+    "change": _answer_change,
+    "rule": _answer_rule,
+    "left-out": _answer_left_out,
+}
 
 
 def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise: str) -> str:

@@ -23,6 +23,7 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import file_of, session_files
 from gitmem.learn.concepts import find_concept
+from gitmem.learn.left_out import waiting_left_out
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.concept import SECTION, Concept, affinity
 from gitmem.model.fact import Fact, FactKind, FactStatus, parse_fact
@@ -155,7 +156,7 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a user."""
     store = view.store
     if not store.tip:
-        kinds = ("pairs", "changes", "documents", "rules", "stale", "gone", "purges", "copies", "summaries")
+        kinds = ("pairs", "changes", "documents", "rules", "stale", "gone", "left_out", "purges", "copies", "summaries")
         return {**dict.fromkeys(kinds, ()), "more": {}}
     statuses = view.statuses
     disputed = any(status.disputes for status in statuses.values())
@@ -184,6 +185,10 @@ def show_review(view: View) -> dict[str, Any]:
         "rules": [{**ticked(view, rule, statuses[rule.id]), **_rule(store, rule)} for rule, _ in rules[:_MOST]],
         "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
+        "left_out": [
+            {"row": row, "date": row[: len("2026-11-21")], "lines": [fields(one, "kind text") for one in stated]}
+            for row, stated in [*waiting_left_out(store).items()][:_MOST]
+        ],
         "purges": [_purge(view, purge.path, purge.why) for purge in waiting_purges(store)[:_MOST]],
         "copies": [
             {**fields(copy, "path original"), "blob": blob_of(store, store.read(copy.path) or b"")}

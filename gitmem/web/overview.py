@@ -19,6 +19,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import resolve
 from gitmem.history.sessions import last_save, sessions
 from gitmem.hosts.script import recorded_agents
+from gitmem.learn.left_out import waiting_left_out
 from gitmem.llm.ledger import spending
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.model.validity import Standing
@@ -136,6 +137,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
         (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
         (gone, "fact", "of branches that are gone and were never merged", "/review"),
         (len(rules_to_review(store, view.facts)), "rule", "that agents ignore or you have not confirmed", "/review"),
+        (len(waiting_left_out(store)), "message", "with a decision or rule that may be pasted", "/review"),
         (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
         (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
         (len(spool.aside()) + len(hooks.aside()), "file", "that could not be read", "/sync"),

@@ -33,6 +33,7 @@ from gitmem.tell.forbidden import Firing, note_firing, record_made
 from gitmem.tell.outcome_counts import add_shown
 from gitmem.tell.usage_log import ShownFixes, ShownText, record, record_fixes
 from gitmem.web.render import MENU, export
+from tests.agent import Recorder
 from tests.web.conftest import NOW, Viewer
 
 DEMO = Path(__file__).parents[1] / "data" / "demo"
@@ -504,6 +505,20 @@ def test_a_copy_that_another_program_left_is_removed_or_taken_over(viewer, take,
     viewer.post("/review/copy", path=copy, blob=shown["blob"], take=take)
     assert not viewer.json("/review.json")["copies"]
     assert viewer.json(f"/fact/{fact.id}.json")["description"] == said
+
+
+@pytest.mark.parametrize("take, facts", [("mine", ["Keep prices in cents."]), ("pasted", [])])
+def test_a_label_below_another_text_is_the_user_s_to_judge(viewer, tmp_path, take, facts):
+    session = Recorder(tmp_path / "one.jsonl", "s-one")
+    session.turn(1, "Good morning\nDecision: keep prices in cents.", "Done.")
+    replay(viewer.reopen(), session.write())
+    assert "1 message with a decision or rule that may be pasted" in viewer.get("/")
+    (shown,) = viewer.json("/review.json")["left_out"]
+    assert [line["text"] for line in shown["lines"]] == ["Keep prices in cents."]
+    assert "are they yours, or pasted?" in viewer.get("/review")
+    viewer.post("/review/left-out", row=shown["row"], take=take)
+    assert not viewer.json("/review.json")["left_out"]
+    assert [fact.description for fact in known_facts(viewer.reopen())] == facts
 
 
 @pytest.mark.slow
